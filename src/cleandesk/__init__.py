@@ -1,0 +1,165 @@
+"""cleandesk: proof behind the scores of AI agents.
+
+    import cleandesk as cd
+
+    result = cd.run("suite.toml", agent="agent.py:Agent", workers=2)
+    print(result.score, result.proven, result.root)
+
+Names are imported when they are first used, so that ``import cleandesk`` costs
+nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cleandesk.agents.answers import Done, Infeasible, done, infeasible
+    from cleandesk.agents.session import Session, Step
+    from cleandesk.agents.usage import report_usage
+    from cleandesk.audit.proposal import Proposal, propose_contract
+    from cleandesk.audit.record import classify, verify
+    from cleandesk.audit.states import compare_states
+    from cleandesk.checkers import Metric, Score, Unscored, fail, passed
+    from cleandesk.errors import CleandeskError, ProviderError
+    from cleandesk.run.blame import Blame
+    from cleandesk.run.conduct import run
+    from cleandesk.run.result import RunResult
+    from cleandesk.seeding import Stream, derive, stream
+    from cleandesk.state import (
+        ABSENT,
+        Change,
+        Named,
+        Pattern,
+        Snapshot,
+        decode,
+        diff,
+        encode,
+        fingerprint,
+    )
+    from cleandesk.state.contract import Contract, contract
+    from cleandesk.stats import Estimate, estimate
+    from cleandesk.suites.catalogue import catalogue
+    from cleandesk.suites.demo import demo
+    from cleandesk.suites.starter import begin
+    from cleandesk.surfaces import objects
+    from cleandesk.tasks import Suite, Task, load_suite
+    from cleandesk.verdict import Status, Verdict
+    from cleandesk.worlds.at import At, Clock
+    from cleandesk.worlds.protocol import World
+
+_HOMES = {
+    "ABSENT": "state",
+    "At": "worlds.at",
+    "Blame": "run.blame",
+    "Change": "state",
+    "CleandeskError": "errors",
+    "Clock": "worlds.at",
+    "Contract": "state.contract",
+    "Done": "agents.answers",
+    "Estimate": "stats",
+    "Infeasible": "agents.answers",
+    "Metric": "checkers",
+    "Named": "state",
+    "Pattern": "state",
+    "Proposal": "audit.proposal",
+    "ProviderError": "errors",
+    "RunResult": "run.result",
+    "Score": "checkers",
+    "Session": "agents.session",
+    "Snapshot": "state",
+    "Status": "verdict",
+    "Step": "agents.session",
+    "Stream": "seeding",
+    "Suite": "tasks",
+    "Task": "tasks",
+    "Unscored": "checkers",
+    "Verdict": "verdict",
+    "World": "worlds.protocol",
+    "begin": "suites.starter",
+    "catalogue": "suites.catalogue",
+    "classify": "audit.record",
+    "compare_states": "audit.states",
+    "contract": "state.contract",
+    "decode": "state",
+    "demo": "suites.demo",
+    "derive": "seeding",
+    "diff": "state",
+    "done": "agents.answers",
+    "encode": "state",
+    "estimate": "stats",
+    "fail": "checkers",
+    "fingerprint": "state",
+    "infeasible": "agents.answers",
+    "load_suite": "tasks",
+    "objects": "surfaces",
+    "passed": "checkers",
+    "propose_contract": "audit.proposal",
+    "report_usage": "agents.usage",
+    "run": "run.conduct",
+    "stream": "seeding",
+    "verify": "audit.record",
+}
+
+__all__ = [
+    "ABSENT",
+    "At",
+    "Blame",
+    "Change",
+    "CleandeskError",
+    "Clock",
+    "Contract",
+    "Done",
+    "Estimate",
+    "Infeasible",
+    "Metric",
+    "Named",
+    "Pattern",
+    "Proposal",
+    "ProviderError",
+    "RunResult",
+    "Score",
+    "Session",
+    "Snapshot",
+    "Status",
+    "Step",
+    "Stream",
+    "Suite",
+    "Task",
+    "Unscored",
+    "Verdict",
+    "World",
+    "begin",
+    "catalogue",
+    "classify",
+    "compare_states",
+    "contract",
+    "decode",
+    "demo",
+    "derive",
+    "diff",
+    "done",
+    "encode",
+    "estimate",
+    "fail",
+    "fingerprint",
+    "infeasible",
+    "load_suite",
+    "objects",
+    "passed",
+    "propose_contract",
+    "report_usage",
+    "run",
+    "stream",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'cleandesk' has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"cleandesk.{home}"), name)
+    globals()[name] = found
+    return found

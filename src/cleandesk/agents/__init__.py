@@ -1,0 +1,1 @@
+"""Agents: what they promise, the process that runs them, and the known ones."""

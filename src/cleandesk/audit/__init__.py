@@ -1,0 +1,1 @@
+"""Questions asked of a record or a world after or without a run."""

@@ -1,0 +1,113 @@
+"""A first contract for a world: what it holds, and what varies between two builds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cleandesk.errors import shown
+from cleandesk.run.blame import Fault
+from cleandesk.run.importers import INDEPENDENT, RUNS, Importers
+from cleandesk.run.world_link import WorldLink, as_error
+from cleandesk.state import Change, Snapshot, decode, diff
+
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What two independent builds of a world show.
+
+    Attributes:
+        world: The world's reference.
+        seed: The seed that both were reset with.
+        code: A first contract, as Python.
+        reads: Attributes that it reads.
+        varies: Fields that differ between the two builds.
+        not_read: What could not be read, by path.
+    """
+
+    world: str
+    seed: int
+    code: str
+    reads: tuple[str, ...]
+    varies: tuple[Change, ...]
+    not_read: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parts as plain values."""
+        return {
+            "contract": self.code,
+            "not_read": list(self.not_read),
+            "reads": list(self.reads),
+            "seed": self.seed,
+            "varies": [
+                {"field": change.field, "one": _side(change.before), "other": _side(change.after)}
+                for change in self.varies
+            ],
+            "world": self.world,
+        }
+
+
+def propose_contract(
+    world: str, *, seed: int = 1, arguments: Mapping[str, Any] | None = None
+) -> Proposal:
+    """Build ``world`` twice, in two processes that share nothing, and write a contract.
+
+    The processes differ in hash seed and global random states; both reset with ``seed``.
+
+    Args:
+        world: A registered name, ``module:attribute``, ``file.py:attribute`` or ``gym:ID``.
+        seed: The seed of both resets.
+        arguments: Keyword arguments of its constructor.
+
+    Raises:
+        WorldError: The world can't be imported, built or reset.
+    """
+    importers = Importers(path=[str(Path.cwd())], network=(), output=None, debug=False)
+    try:
+        importers.start([world])
+        shots = []
+        name, not_read = "", []
+        for variant in (RUNS, INDEPENDENT):
+            link = WorldLink(importers.of(world, variant).child(), limit_s=_SECONDS)
+            try:
+                data, facts = link.attributes(arguments or {}, seed)
+            finally:
+                link.kill()
+            shots.append(Snapshot.from_bytes(data))
+            name, not_read = decode(facts)
+    except Fault as fault:
+        raise as_error(fault, world) from fault
+    finally:
+        importers.stop()
+    varies = diff(*shots)
+    reads = tuple(shots[0].surfaces["state"])
+    return Proposal(world, seed, _code(name, reads, varies), reads, varies, tuple(not_read))
+
+
+def _code(name: str, reads: tuple[str, ...], varies: tuple[Change, ...]) -> str:
+    lines = [
+        "import cleandesk as cd",
+        "",
+        "contract = cd.contract(",
+        f'    "{name.lower()}",',
+        '    "1",',
+        "    state=cd.objects(",
+        *(f'        "{table}",' for table in reads),
+    ]
+    if varies:
+        fields = sorted({change.field.removeprefix("state.") for change in varies})
+        lines.append("        ignore={")
+        lines += [
+            f"            {field!r}: 'TODO: differs between two builds; say why it may',"
+            for field in fields
+        ]
+        lines.append("        },")
+    return "\n".join([*lines, "    ),", ")"])
+
+
+def _side(value: Any) -> str:
+    return shown(repr(value), 80)

@@ -1,0 +1,75 @@
+"""Two recorded states side by side: what differs, field by field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from cleandesk.errors import LogError, UsageError
+from cleandesk.log import find_episode, read_episode, read_object
+from cleandesk.state import Change, Snapshot, apply, decode, diff
+from cleandesk.state.diff import from_json
+
+
+def compare_states(before: str | Path, after: str | Path) -> tuple[Change, ...]:
+    """Return the differences of two recorded states.
+
+    Args:
+        before: ``RUN:EPISODE@start`` or ``RUN:EPISODE@end`` (without ``@`` the start), or
+            the file of a saved snapshot (also a ``.zst`` of a run's objects).
+        after: The same.
+
+    Raises:
+        LogError: CD-606 or CD-607, a record can't be read.
+        StateError: CD-104, a file is no snapshot; CD-105, two contracts.
+        UsageError: CD-804, the text names no state.
+    """
+    return diff(read_state(str(before)), read_state(str(after)))
+
+
+def read_state(text: str) -> Snapshot:
+    """Read the state that ``text`` names; see ``compare_states``."""
+    path = Path(text)
+    if path.is_file():
+        return Snapshot.from_bytes(_file(path))
+    run, colon, rest = text.partition(":")
+    episode, _, moment = rest.partition("@")
+    if not colon or not episode or moment not in {"", "start", "end"}:
+        raise UsageError(
+            "CD-804",
+            f"{text!r} names no state",
+            where="diff",
+            do="write RUN:EPISODE@start, RUN:EPISODE@end, or a saved snapshot's file",
+        )
+    folder = Path(run)
+    entries = read_episode(find_episode(folder, episode))
+    start = _start(folder, entries, episode)
+    return _end(start, entries, episode) if moment == "end" else start
+
+
+def _file(path: Path) -> bytes:
+    data = path.read_bytes()
+    if path.suffix == ".zst":
+        return read_object(path.parent.parent, path.stem)
+    return data
+
+
+def _start(folder: Path, entries: list[dict[str, Any]], episode: str) -> Snapshot:
+    for entry in entries:
+        if entry["kind"] == "start":
+            return Snapshot.from_bytes(read_object(folder, entry["object"]))
+    raise _absent(episode, "it ended before its start was captured")
+
+
+def _end(start: Snapshot, entries: list[dict[str, Any]], episode: str) -> Snapshot:
+    for entry in entries:
+        if entry["kind"] == "end":
+            # The log is parsed as plain JSON; its values are canon/1.
+            return apply(start, from_json(decode(orjson.dumps(entry["changes"]))))
+    raise _absent(episode, "it ended before its change was read")
+
+
+def _absent(episode: str, why: str) -> LogError:
+    return LogError("CD-613", f"the record has no such state: {why}", where=f"episode {episode}")

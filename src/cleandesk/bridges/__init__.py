@@ -1,0 +1,1 @@
+"""Other people's interfaces, each made a world of ours."""

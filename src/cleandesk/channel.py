@@ -1,0 +1,173 @@
+"""Frames over a pair of pipes: how the three roles talk.
+
+A frame is one letter that says what it is, and parts that are bytes. The parts hold
+canon/1 text, so nothing that came from outside is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import struct
+import time
+from types import TracebackType
+
+_HEAD = struct.Struct(">cIH")
+_LENGTH = struct.Struct(">I")
+_CHUNK = 1 << 20
+
+
+class ChannelClosedError(Exception):
+    """The other side is gone."""
+
+
+class ChannelTimeoutError(Exception):
+    """The other side did not answer in time."""
+
+
+class FrameBrokenError(ChannelClosedError):
+    """The other side sent what is no frame; nothing after it can be read."""
+
+
+class FrameTooLargeError(Exception):
+    """The other side sent, or is about to be sent, more than the limit."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(f"a message of {size_bytes} bytes")
+        self.size_bytes = size_bytes
+
+
+class Channel:
+    """One end of a two-way connection.
+
+    Attributes:
+        limit_bytes: A frame that is larger is refused before it is read.
+    """
+
+    __slots__ = ("_buffer", "_read", "_write", "limit_bytes")
+
+    def __init__(self, read: int, write: int, *, limit_bytes: int = 1 << 30) -> None:
+        self._read = read
+        self._write = write
+        self._buffer = bytearray()
+        self.limit_bytes = limit_bytes
+
+    @classmethod
+    def pair(cls) -> tuple[Channel, Channel]:
+        """Return the two ends of a new connection."""
+        # Pipes, not a socket pair: the round trip costs half.
+        one, two = os.pipe(), os.pipe()
+        return cls(one[0], two[1]), cls(two[0], one[1])
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        """The descriptors (to read, to write)."""
+        return self._read, self._write
+
+    def limit_sends(self) -> None:
+        """Have ``send`` keep its time limit.
+
+        Without it, a side that does not read would hold up the one that sends to it.
+        """
+        os.set_blocking(self._write, False)
+
+    def send(self, kind: bytes, *parts: bytes, timeout_s: float | None = None) -> None:
+        """Send one frame.
+
+        Args:
+            kind: Its letter.
+            parts: Its parts.
+            timeout_s: Seconds until all of it is taken; kept after ``limit_sends`` only.
+
+        Raises:
+            ChannelClosedError: The other side is gone.
+            ChannelTimeoutError: It did not take the frame in time.
+        """
+        lengths = b"".join([_LENGTH.pack(len(part)) for part in parts])
+        body = b"".join((lengths, *parts))
+        data = memoryview(_HEAD.pack(kind, len(body), len(parts)) + body)
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while data:
+            try:
+                data = data[os.write(self._write, data) :]
+            except BlockingIOError:
+                _await(self._write, select.POLLOUT, deadline)
+            except OSError as error:
+                raise ChannelClosedError from error
+
+    def receive(self, timeout_s: float | None = None) -> tuple[bytes, list[bytes]]:
+        """Wait for the next frame.
+
+        Args:
+            timeout_s: Seconds to wait for the whole frame; None waits for ever.
+
+        Returns:
+            Its letter and its parts.
+
+        Raises:
+            ChannelClosedError: The other side is gone.
+            ChannelTimeoutError: It did not answer in time.
+            FrameBrokenError: It sent what is no frame.
+            FrameTooLargeError: Its frame is larger than ``limit_bytes``.
+        """
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        self._fill(_HEAD.size, deadline)
+        kind, size, count = _HEAD.unpack_from(self._buffer)
+        if size > self.limit_bytes:
+            raise FrameTooLargeError(size)
+        at = _HEAD.size + count * _LENGTH.size
+        if at > _HEAD.size + size:
+            raise FrameBrokenError
+        self._fill(_HEAD.size + size, deadline)
+        parts = []
+        for place in range(count):
+            (length,) = _LENGTH.unpack_from(self._buffer, _HEAD.size + place * _LENGTH.size)
+            parts.append(bytes(self._buffer[at : at + length]))
+            at += length
+        if at != _HEAD.size + size:
+            raise FrameBrokenError
+        del self._buffer[: _HEAD.size + size]
+        return kind, parts
+
+    def _fill(self, size: int, deadline: float | None) -> None:
+        while len(self._buffer) < size:
+            if deadline is not None:
+                _await(self._read, select.POLLIN, deadline)
+            try:
+                chunk = os.read(self._read, _CHUNK)
+            except OSError as error:
+                raise ChannelClosedError from error
+            if not chunk:
+                raise ChannelClosedError
+            self._buffer += chunk
+
+    def close(self) -> None:
+        """Close both descriptors; closing twice is fine."""
+        for descriptor in self.descriptors:
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._read = self._write = -1
+
+    def __enter__(self) -> Channel:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _await(descriptor: int, event: int, deadline: float | None) -> None:
+    """Wait until ``descriptor`` is ready, or closed at the other end.
+
+    Raises:
+        ChannelClosedError: It was closed on this side.
+        ChannelTimeoutError: It was not ready by ``deadline``.
+    """
+    if descriptor < 0:
+        raise ChannelClosedError
+    left = None if deadline is None else deadline - time.monotonic()
+    poll = select.poll()
+    poll.register(descriptor, event)
+    if (left is not None and left <= 0) or not poll.poll(None if left is None else left * 1000):
+        raise ChannelTimeoutError

@@ -1,0 +1,120 @@
+"""The checker's process: pure questions about captured evidence, one at a time.
+
+Neither agent nor world can read what is held here (law 10). Requests are frames: H
+hello, L load a check, R which premises a start lacks, J judge. An answer has the
+letter of its request, or is X: what went wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from cleandesk.channel import Channel, ChannelClosedError
+from cleandesk.checkers.evidence import Evidence
+from cleandesk.checkers.judging import judge, needs
+from cleandesk.checkers.load import load_checker
+from cleandesk.checkers.premise import premises
+from cleandesk.errors import CheckerError, CleandeskError
+from cleandesk.processes import channel_of_arguments
+from cleandesk.state.canon import decode, encode
+from cleandesk.state.diff import from_json
+
+_STATES = frozenset({"start", "end"})
+_TUPLES = frozenset({"rewards", "actions", "trajectory"})
+
+
+def main() -> None:
+    """Serve until the harness closes the channel."""
+    channel = channel_of_arguments()
+    _, (hello,) = channel.receive()
+    settings = decode(hello)
+    sys.path[:0] = settings["path"]
+    serve_checks(channel, tuple(settings["path"]), is_debugging=settings["debug"])
+
+
+def serve_checks(channel: Channel, folders: tuple[str, ...], *, is_debugging: bool) -> None:
+    """Answer requests until the channel closes.
+
+    Args:
+        channel: To the harness.
+        folders: Where files that hold checkers are looked for.
+        is_debugging: Open the debugger where a checker raises.
+    """
+    server = _Server(folders)
+    while True:
+        try:
+            kind, parts = channel.receive()
+        except ChannelClosedError:
+            return
+        try:
+            channel.send(kind, server.answer(kind, parts))
+        except CheckerError as error:
+            if is_debugging and error.__cause__ is not None:
+                import pdb
+
+                pdb.post_mortem(error.__cause__.__traceback__)
+            channel.send(b"X", _failure(kind, error))
+        except CleandeskError as error:
+            channel.send(b"X", _failure(kind, error))
+
+
+class _Server:
+    def __init__(self, folders: tuple[str, ...]) -> None:
+        self._folders = folders
+        self._answers: dict[bytes, Callable[..., Any]] = {
+            b"L": self._load,
+            b"R": self._premises,
+            b"J": self._judge,
+        }
+
+    def answer(self, kind: bytes, parts: list[bytes]) -> bytes:
+        spec, *rest = parts
+        return encode(self._answers[kind](decode(spec), *rest))
+
+    def _load(self, spec: Mapping[str, Any]) -> dict[str, Any]:
+        refs = [check["ref"] for check in spec["checks"]]
+        return {
+            "digests": {
+                ref: load_checker(ref, folders=self._folders).source_sha256 for ref in refs
+            },
+            "needs": sorted(needs(spec, folders=self._folders)),
+        }
+
+    def _premises(self, spec: Mapping[str, Any], start: bytes) -> list[str]:
+        return premises(spec, start)
+
+    def _judge(self, spec: Mapping[str, Any], names: bytes, *values: bytes) -> dict[str, Any]:
+        held = dict(zip(decode(names), values, strict=True))
+        judged = judge(spec, read_evidence(held), folders=self._folders)
+        return {**asdict(judged), "parts": list(judged.parts)}
+
+
+def read_evidence(held: Mapping[str, bytes]) -> Evidence:
+    """Return the evidence that ``held`` spells: field of ``Evidence`` to canonical bytes.
+
+    The two states stay bytes; they are decoded only if a checker reads them.
+    """
+    read: dict[str, Any] = {}
+    for name, data in held.items():
+        if name in _STATES:
+            read[name] = data
+        elif name == "changes":
+            read[name] = from_json(decode(data))
+        else:
+            read[name] = tuple(decode(data)) if name in _TUPLES else decode(data)
+    return Evidence(**read)
+
+
+def _failure(kind: bytes, error: CleandeskError) -> bytes:
+    if kind == b"L":
+        return encode([error.code, error.message, error.where, error.do])
+    detail = f"{error}\n{''.join(traceback.format_exception(error))}"
+    return encode([error.code, error.message, detail[-8000:]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""``cleandesk demo``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cleandesk.cli import EXIT_STATUS
+from cleandesk.cli.output import finish, json_option, reporting
+
+
+@click.command("demo", epilog=EXIT_STATUS)
+@click.option(
+    "--log-dir",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    envvar="CLEANDESK_LOG_DIR",
+    help="Takes the run folders.",
+)
+@click.option(
+    "--workers",
+    "-n",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Episodes at a time.",
+)
+@json_option
+@reporting
+def demo_command(log_dir: Path, workers: int, *, as_json: bool) -> None:
+    """See a leak change a score, see it caught, and prove a real run.
+
+    \b
+    In Python:
+        cleandesk.demo(log_dir="runs")
+    """  # noqa: D301 - click wants the control character
+    from cleandesk.report.demo import render_demo
+    from cleandesk.suites.demo import Demo, demo
+    from cleandesk.view.progress import Progress
+
+    def tell(part: str, so_far: Demo) -> None:
+        click.echo(render_demo(part, so_far), nl=False, err=as_json)
+
+    shown = demo(log_dir, workers=workers, on_part=tell, watch=Progress)
+    finish("", shown.to_json(), as_json=as_json, status=0)

@@ -1,0 +1,45 @@
+"""``cleandesk diff``."""
+
+from __future__ import annotations
+
+import click
+
+from cleandesk.cli import EXIT_STATUS
+from cleandesk.cli.output import finish, json_option, reporting
+
+
+@click.command("diff", epilog=EXIT_STATUS)
+@click.argument("before")
+@click.argument("after")
+@json_option
+@reporting
+def diff_command(before: str, after: str, *, as_json: bool) -> None:
+    """Show what differs between two recorded states, field by field.
+
+    A state is RUN:EPISODE@start, RUN:EPISODE@end (the start if neither is said), or the
+    file of a saved snapshot. A difference is a finding: status 1.
+
+    \b
+    Examples:
+        cleandesk diff runs/R:dentist/1-2 runs/R:dentist/1-3
+        cleandesk diff runs/R:dentist/1-2@start runs/R:dentist/1-2@end
+
+    \b
+    In Python:
+        cleandesk.compare_states("runs/R:dentist/1-2", "runs/R:dentist/1-3")
+    """  # noqa: D301 - click wants the control character
+    import orjson
+
+    from cleandesk.audit.states import compare_states
+    from cleandesk.report.text import render_changes
+    from cleandesk.state import encode
+    from cleandesk.state.diff import to_json
+
+    changes = compare_states(before, after)
+    # Values are spelled as canon/1 does, so that 1, 1.0 and bytes can be told apart.
+    rows = [
+        {"before": None, "after": None, **row} for row in orjson.loads(encode(to_json(changes)))
+    ]
+    for row in rows:
+        row["segments"], row["path"] = row["path"], row.pop("pointer")
+    finish(render_changes(changes), {"changes": rows}, as_json=as_json, status=1 if changes else 0)

@@ -1,0 +1,1 @@
+"""What people read: summaries at 80 columns."""

@@ -1,0 +1,146 @@
+"""The demo at 80 columns, part by part."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+
+from cleandesk.report.text import WIDTH, percent, render_run
+from cleandesk.run.result import RunResult
+from cleandesk.suites.demo import JOB_AND_DAMAGE, Demo, Row
+
+
+def render_demo(part: str, shown: Demo) -> str:
+    """Return one part of the demo: ``scores``, ``refused`` or ``real``."""
+    return {"scores": _scores, "refused": _refused, "real": _real}[part](shown)
+
+
+def _scores(shown: Demo) -> str:
+    lines = [
+        _title("One agent, four scores"),
+        *_prose(
+            "The same toy agent puts a dentist into a calendar, 20 tries. The reset is "
+            "honest or keeps the last world; the checker reads the whole change or only "
+            "looks for the event."
+        ),
+        "",
+        f"{'before each try':<20} {'the checker':<20} {'score':>5}  {'95%':<16}{'record':<9}",
+    ]
+    lines += [_row(row) for row in shown.rows]
+    lines.append("")
+    for row in shown.rows:
+        lines += _wrong_verdicts(row)
+    return "\n".join(lines) + "\n\n"
+
+
+def _row(row: Row) -> str:
+    score = row.result.score or {"mean": 0.0, "low": 0.0, "high": 1.0}
+    interval = f"[{percent(score['low'])}, {percent(score['high'])}]"
+    word = "proven" if row.result.proven else "unproven"
+    return f"{row.reset:<20} {row.checker:<20} {percent(score['mean']):>5}  {interval:<16}{word:<9}"
+
+
+def _wrong_verdicts(row: Row) -> list[str]:
+    false_passes = sum(row.false_passes.values())
+    score = percent((row.result.score or {"mean": 0})["mean"])
+    text = f"{score}: {false_passes} false passes, {row.false_fails} false fails"
+    if false_passes:
+        damaged = row.false_passes.get(JOB_AND_DAMAGE, 0)
+        parts = {"not earned at all": false_passes - damaged, "with Gym deleted": damaged}
+        apart = " and ".join(f"{count} {name}" for name, count in parts.items() if count)
+        text += f". By what these tries do in a clean world: {apart}. "
+        text += f"By what they did here, of {row.passes} passes: {_deeds(row)}"
+    elif row.false_fails:
+        text += ". In a clean world these do the job; here they found it done and stopped"
+    return textwrap.wrap(text + ".", WIDTH - 2, initial_indent="  ", subsequent_indent="    ")
+
+
+def _deeds(row: Row) -> str:
+    return ", ".join(f"{count} {deed}" for deed, count in row.false_passes_here.items())
+
+
+def _refused(shown: Demo) -> str:
+    result = shown.refused
+    lines = [
+        _title("The same leaking world under its contract"),
+        *_prose(
+            "With --on-wrong-start refuse the run stops at the first start that is not the "
+            "declared one. No score, exit status 1:"
+        ),
+        "",
+    ]
+    refused = result.refused if result is not None else None
+    if refused is None:
+        return "\n".join([*lines, "NOT REFUSED: the leak was not seen"]) + "\n\n"
+    lines.append(f"REFUSED at {refused['episode']}")
+    for leak in refused["fields"]:
+        lines += textwrap.wrap(
+            f"{leak['field']}: expected {leak['expected']}, found {leak['found']}",
+            WIDTH - 2,
+            initial_indent="  ",
+            subsequent_indent="    ",
+        )
+        if leak["writer"]:
+            lines.append(
+                f"    written by {leak['writer']['episode']}, step {leak['writer']['step']}"
+            )
+    return "\n".join(lines) + "\n\n"
+
+
+def _real(shown: Demo) -> str:
+    lines = [
+        _title("Published environments, none of them ours"),
+        *_prose(
+            "Every start is verified against an independent build of the same task and "
+            "seed, made by another process with another hash seed and other global random "
+            "states."
+        ),
+        "",
+        *_table(shown.real),
+        "",
+    ]
+    for agent, result in shown.real.items():
+        lines += [f"{agent} agent", render_run(result, by_task=False)]
+    lines += _next(shown.real)
+    return "\n".join(lines) + "\n"
+
+
+def _table(runs: Mapping[str, RunResult]) -> list[str]:
+    tasks = sorted({task for result in runs.values() for task in result.by_task})
+    width = max(map(len, tasks))
+    lines = [f"{'task':<{width}}  " + "  ".join(f"{agent + ' agent':>18}" for agent in runs)]
+    for task in tasks:
+        cells = []
+        for result in runs.values():
+            row, metric = result.by_task.get(task), result.metrics.get(task)
+            if metric is not None:
+                cells.append(f"{metric['mean']:.1f} (a return)")
+            elif row is None or row["mean"] is None:
+                cells.append("-")
+            else:
+                cells.append(f"{row['mean']:.3f}")
+        lines.append(f"{task:<{width}}  " + "  ".join(f"{cell:>18}" for cell in cells))
+    return lines
+
+
+def _next(runs: Mapping[str, RunResult]) -> list[str]:
+    result = next(iter(runs.values()))
+    folder, root = result.run, result.root
+    episode = f"{next(iter(result.by_task))}/1-1"
+    return [
+        _title("What to try next"),
+        f"cleandesk verify {folder} \\",
+        f"    --root {root}",
+        f"cleandesk diff {folder}:{episode}@start \\",
+        f"    {folder}:{episode}@end",
+        "cleandesk init mybench      # a suite, a world and an agent to edit",
+        "cleandesk list              # what else there is to run",
+    ]
+
+
+def _title(text: str) -> str:
+    return f"{text}\n{'-' * len(text)}"
+
+
+def _prose(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH)

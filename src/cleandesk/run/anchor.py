@@ -1,0 +1,82 @@
+"""The expected start of a task and seed: an independent build that is never stepped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from cleandesk.log import write_object
+from cleandesk.run.blame import Blame, Fault
+from cleandesk.run.checker_link import CheckerLink
+from cleandesk.run.world_link import WorldLink
+from cleandesk.state import Snapshot, decode
+from cleandesk.state.contract import Contract
+
+INDEPENDENT = "independent build"
+"""Where an expected start came from: one spawned importer, another hash seed and other
+global random states, forked before it builds, once per task and seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a start must be.
+
+    Attributes:
+        fingerprint: Of the start view (without declared fields).
+        object: SHA-256 under which the whole snapshot is stored.
+        fields_read: Leaves that were read.
+        not_read: What was not looked at.
+        source: How it became known.
+    """
+
+    fingerprint: str
+    object: str
+    fields_read: int
+    not_read: tuple[str, ...]
+    source: str = INDEPENDENT
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the parts as plain values."""
+        return {**asdict(self), "not_read": list(self.not_read)}
+
+    @classmethod
+    def from_plain(cls, held: Mapping[str, Any]) -> Expected:
+        """Read what ``to_plain`` returned."""
+        return cls(**{**held, "not_read": tuple(held["not_read"])})
+
+
+def build_expected(
+    world: WorldLink, instance: Mapping[str, Any], folder: Path, checker: CheckerLink
+) -> Expected:
+    """Build the start of ``instance`` independently and keep it.
+
+    Args:
+        world: A child of the independent importer; it is ended afterwards.
+        instance: The task and seed, as ``Instance.to_plain``.
+        folder: The run folder, which takes the snapshot.
+        checker: Judges whether the task's own premises hold at this start.
+
+    Raises:
+        Fault: The world failed (the world's), or the start does not hold what the task
+            takes for granted (the task's).
+        ContractError: CD-204, the contract names a field that does not exist.
+    """
+    try:
+        described = world.build(instance["with_"], core=None, debug=False)
+        _, _, facts_text, shot = world.reset(instance, snapshot=True)
+    finally:
+        world.kill()
+    facts = decode(facts_text)
+    snapshot = Snapshot.from_bytes(shot)
+    Contract.from_plain(described["contract"]).require_fields(snapshot, facts["ignored"])
+    missing = checker.premises(instance["spec"], shot)
+    if missing:
+        raise Fault(Blame.TASK, "CD-714", f"the task's own premises fail: {'; '.join(missing)}")
+    return Expected(
+        facts["fingerprint"],
+        write_object(folder, shot),
+        snapshot.fields_read(),
+        tuple(facts["not_read"]),
+    )

@@ -1,0 +1,198 @@
+"""The end of a run: the record sealed and verified, and the result counted from it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cleandesk.errors import CleandeskError
+from cleandesk.log import RunFolder, seal, verify_run, write_json_atomically
+from cleandesk.run.anchor import INDEPENDENT
+from cleandesk.run.dispatch import Outcome, Result
+from cleandesk.run.prepare import Prepared
+from cleandesk.run.result import RunResult, blame_rows
+from cleandesk.run.scores import bounds_of, metrics_of, score_of, task_of
+from cleandesk.verdict import Status
+
+
+def close_run(prepared: Prepared, folder: Path, outcome: Outcome, begun: datetime) -> RunResult:
+    """Seal the record, verify it, and count.
+
+    Args:
+        prepared: What was planned.
+        folder: The run folder.
+        outcome: What became of the episodes.
+        begun: When the first episode began.
+
+    Raises:
+        LogError: The record can't be written.
+    """
+    order = [item.episode for item in prepared.planned if item.episode in outcome.accepted]
+    accepted = [outcome.accepted[episode] for episode in order]
+    reruns = [result for result in outcome.reruns if result["entries"]]
+    root = seal(folder, prepared.plan_hash, _rows(accepted), _rows(reruns))
+    verdicts = [{"episode": result["episode"], **result["outcome"]} for result in accepted]
+    families = {item.instance.task_id: item.instance.family for item in prepared.planned}
+    score = None if outcome.refused is not None else score_of(verdicts, families)
+    record = _record(prepared, outcome, score, begun)
+    write_json_atomically(RunFolder(folder).record, record)
+    is_sealed = verify_run(folder, root).status is Status.PASS
+    starts = _starts(prepared, outcome)
+    scored = [result for result in accepted if result["outcome"]["score"] is not None]
+    measured = [result for result in accepted if result["outcome"]["metric"] is not None]
+    is_proven = (
+        outcome.refused is None
+        and is_sealed
+        and bool(scored or measured)
+        and all(result["outcome"]["proven"] for result in [*scored, *measured])
+    )
+    return RunResult(
+        run=folder,
+        root=root,
+        proven=is_proven,
+        episodes={
+            "planned": len(prepared.planned),
+            "scored": len(scored),
+            "unscored": len(prepared.planned) - len(scored) - len(measured),
+        },
+        reruns=len(outcome.reruns),
+        starts=starts,
+        score=score,
+        bounds=bounds_of(verdicts, outcome.not_run) if score else None,
+        metrics=metrics_of(verdicts),
+        blames=blame_rows([*accepted, *outcome.reruns]),
+        notes=[note for result in accepted for note in result["notes"]],
+        by_task=_by_task(accepted),
+        seeds=sorted({item.instance.seed for item in prepared.planned}),
+        max_steps=_one_or_all({item.instance.limits.steps for item in prepared.planned}),
+        warnings=_warnings(prepared, outcome, score),
+        refused=_refusal(outcome),
+        same_plan=_same_plan(prepared, folder),
+    )
+
+
+def _rows(results: Sequence[Result]) -> list[tuple[str, str, int, str]]:
+    return [(row["episode"], row["head"], row["entries"], row["file"]) for row in results]
+
+
+def _record(
+    prepared: Prepared, outcome: Outcome, score: Mapping[str, Any] | None, begun: datetime
+) -> dict[str, Any]:
+    """record/1: what happened around the run; beside the proof."""
+    ended = datetime.now(UTC)
+    results = [*outcome.accepted.values(), *outcome.reruns]
+    return {
+        "begun": begun.isoformat(),
+        "cores": os.cpu_count(),
+        "details": {
+            f"{row['episode']}#{row['attempt']}": row["outcome"]["detail"]
+            for row in results
+            if row["outcome"].get("detail")
+        },
+        "ended": ended.isoformat(),
+        "format": "record/1",
+        "host": platform.node(),
+        "not_run": outcome.not_run,
+        "platform": platform.platform(),
+        "python": sys.version,
+        "score": dict(score) if score else None,
+        "seconds": {row["episode"]: row["seconds"] for row in outcome.accepted.values()},
+        "usage": {row["episode"]: row["usage"] for row in outcome.accepted.values()},
+        "workers": prepared.choices.workers,
+    }
+
+
+def _starts(prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
+    starts = [
+        result["start"]
+        for result in [*outcome.accepted.values(), *outcome.reruns]
+        if result["start"] is not None and "source" in result["start"]
+    ]
+    return {
+        "fields_read": sum(start["fields_read"] for start in starts),
+        "isolation": prepared.choices.isolation,
+        "not_read": sorted({name for start in starts for name in start["not_read"]}),
+        "source": INDEPENDENT,
+        "verified": sum(start["verified"] for start in starts),
+        "wrong": sum(not start["verified"] for start in starts),
+    }
+
+
+def _by_task(accepted: Sequence[Result]) -> dict[str, Any]:
+    rows: dict[str, dict[str, Any]] = {}
+    for result in accepted:
+        row = rows.setdefault(
+            task_of(result["episode"]), {"episodes": 0, "scored": 0, "steps": 0, "total": 0.0}
+        )
+        row["episodes"] += 1
+        row["steps"] += result["steps"]
+        if result["outcome"]["score"] is not None:
+            row["scored"] += 1
+            row["total"] += result["outcome"]["score"]
+    for row in rows.values():
+        total = row.pop("total")
+        row["mean"] = total / row["scored"] if row["scored"] else None
+    return rows
+
+
+def _one_or_all(values: set[int]) -> int | list[int]:
+    return next(iter(values)) if len(values) == 1 else sorted(values)
+
+
+def _warnings(prepared: Prepared, outcome: Outcome, score: Mapping[str, Any] | None) -> list[str]:
+    warnings = list(score["warnings"]) if score else []
+    blocked = sorted({host for row in outcome.accepted.values() for host in row["blocked"]})
+    if blocked:
+        warnings.append(f"blocked connections: {', '.join(blocked)}")
+    summing = _unpaid_tasks(prepared, outcome)
+    if summing:
+        warnings.append(
+            f"CD-752 every step reward of {', '.join(summing)} was 0 in every episode: if that "
+            "world pays only at the end, summing its rewards gives 0 whatever the agent does"
+        )
+    may_change = sorted(
+        {item.instance.task_id for item in prepared.planned if item.instance.spec["may_change"]}
+    )
+    if may_change:
+        warnings.append(f"may change under you: {', '.join(may_change)}")
+    return warnings
+
+
+def _unpaid_tasks(prepared: Prepared, outcome: Outcome) -> list[str]:
+    """Return the tasks that sum rewards and never saw one (seed 001's trap)."""
+    paid = {
+        task_of(episode) for episode, row in outcome.accepted.items() if not row["pays_nothing"]
+    }
+    played = {task_of(episode) for episode, row in outcome.accepted.items() if row["steps"]}
+    return sorted((prepared.summing & played) - paid)
+
+
+def _refusal(outcome: Outcome) -> dict[str, Any] | None:
+    if outcome.refused is None:
+        return None
+    return {
+        "episode": outcome.refused["episode"],
+        "fields": (outcome.refused["start"] or {}).get("fields", []),
+        "message": outcome.refused["outcome"]["message"],
+    }
+
+
+def _same_plan(prepared: Prepared, folder: Path) -> dict[str, str] | None:
+    """Find an earlier run of this plan: law 7 says that its root must be the same."""
+    pattern = f"*-{prepared.plan_hash[:8]}*"
+    for other in sorted(prepared.settings.log_dir.glob(pattern), reverse=True):
+        held = RunFolder(other)
+        if other == folder or not held.root.is_file():
+            continue
+        with contextlib.suppress(OSError, ValueError, KeyError, CleandeskError):
+            sealed = json.loads(held.root.read_bytes())
+            if sealed["plan"] == prepared.plan_hash:
+                return {"root": sealed["root"], "run": str(other)}
+    return None

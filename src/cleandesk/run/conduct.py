@@ -1,0 +1,119 @@
+"""``run``: a suite, an agent, and everything that stands between them and a score."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cleandesk.errors import LogError
+from cleandesk.log import HeadsSink, RunFolder
+from cleandesk.run.closing import close_run
+from cleandesk.run.dispatch import Dispatch, Outcome, Result
+from cleandesk.run.naming import agent_reference, suite_of
+from cleandesk.run.plan import Planned
+from cleandesk.run.prepare import Prepared, prepare
+from cleandesk.run.result import RunResult
+from cleandesk.run.settings import Settings
+from cleandesk.tasks import Suite
+
+OnResult = Callable[[Planned, Result], None]
+
+
+def run(
+    suite: str | Path | Suite,
+    agent: Any,
+    *,
+    on_plan: Callable[[Prepared], None] | None = None,
+    on_result: OnResult | None = None,
+    **settings: Any,
+) -> RunResult:
+    """Run every task of ``suite`` with ``agent`` and return a score with its proof.
+
+    Args:
+        suite: A suite, its file, or a registered name such as ``calendar``.
+        agent: A registered name, ``module:attribute``, ``file.py:attribute``, ``cmd:...``,
+            or a class or function that another process can import.
+        on_plan: Called when the run is planned and loaded, before it begins.
+        on_result: Called with each episode that is accepted.
+        settings: See ``Settings``: trials, seeds, workers, limit, tasks, isolation, ...
+
+    Returns:
+        The result; a wrong start or a broken checker is in it, not raised.
+
+    Raises:
+        CleandeskError: The run can't be made: something named can't be found or used,
+            the folder can't be written, the harness itself failed.
+
+    Example:
+        >>> run("calendar", agent="scripted", workers=2).score["mean"]
+        0.4
+    """
+    chosen = Settings(**settings)
+    prepared = prepare(suite_of(suite, chosen.arguments), agent_reference(agent), chosen)
+    try:
+        if on_plan is not None:
+            on_plan(prepared)
+        folder = _make_folder(prepared)
+        begun = datetime.now(UTC)
+        outcome = _episodes(prepared, folder, on_result or (lambda _item, _result: None))
+        return close_run(prepared, folder, outcome, begun)
+    finally:
+        prepared.importers.stop()
+
+
+def plan_run(suite: str | Path | Suite, agent: Any, **settings: Any) -> Prepared:
+    """Plan a run and load everything that it names, and run nothing.
+
+    Raises:
+        CleandeskError: What ``run`` would raise before its first episode.
+    """
+    chosen = Settings(**settings)
+    prepared = prepare(suite_of(suite, chosen.arguments), agent_reference(agent), chosen)
+    prepared.importers.stop()
+    return prepared
+
+
+def _make_folder(prepared: Prepared) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    stem = f"{stamp}-{prepared.suite.name}-{prepared.plan_hash[:8]}"
+    folder = prepared.settings.log_dir / stem
+    try:
+        prepared.settings.log_dir.mkdir(parents=True, exist_ok=True)
+        number = 1
+        while True:
+            with contextlib.suppress(FileExistsError):
+                folder.mkdir()
+                break
+            number += 1
+            folder = prepared.settings.log_dir / f"{stem}.{number}"
+        (folder / "output").mkdir()
+        RunFolder(folder).plan.write_bytes(prepared.plan)
+    except OSError as error:
+        raise LogError(
+            "CD-602",
+            f"the run folder can't be written: {error.strerror or error}",
+            where=str(folder),
+            do="free space, or choose another folder with --log-dir",
+        ) from error
+    return folder
+
+
+def _episodes(prepared: Prepared, folder: Path, on_result: OnResult) -> Outcome:
+    settings = prepared.settings
+    dispatch = Dispatch(prepared.planned, prepared.choices, prepared.importers, folder, on_result)
+    hello = {
+        "agent": prepared.agent,
+        "agent_network": list(prepared.suite.network["agent"]),
+        "agent_path": prepared.agent_path,
+        "debug": settings.debug,
+        "folder": str(folder.resolve()),
+        "output": str((folder / "output" / "roles.log").resolve()),
+        "path": prepared.path,
+        "plan": prepared.plan_hash,
+        "verbose": settings.verbose,
+    }
+    with HeadsSink.open(folder, prepared.plan_hash, settings.heads_to) as heads:
+        return dispatch.run(hello, heads, debug=settings.debug, verbose=settings.verbose)

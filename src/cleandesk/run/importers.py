@@ -1,0 +1,132 @@
+"""The importers of a run: two for each world, and the channels to their children."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from cleandesk.channel import Channel, ChannelClosedError, ChannelTimeoutError
+from cleandesk.errors import ContractError, StateError, WorldError
+from cleandesk.processes import Role, start_role
+from cleandesk.state import decode, encode
+
+RUNS, INDEPENDENT = 0, 1
+"""Which importer: the one for the runs, or the one that builds independently."""
+
+_IMPORT_SECONDS = 300.0
+
+
+class Importer:
+    """One process that has imported one world.
+
+    Attributes:
+        source: Digest of the world's source.
+    """
+
+    def __init__(self, reference: str, variant: int, settings: dict[str, Any]) -> None:
+        """Start the process; ``ready`` waits until it has imported the world."""
+        self._reference = reference
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._requests = ours
+        self._role: Role = start_role(
+            "cleandesk.worlds.importer",
+            output=settings["output"],
+            # Another hash seed: sets and dictionaries of texts come out in another order.
+            environment={"PYTHONHASHSEED": str(variant)},
+            extra=(theirs.fileno(),),
+            terminal=settings["debug"],
+        )
+        theirs.close()
+        hello = {
+            "network": settings["network"],
+            "path": settings["path"],
+            "reference": reference,
+            "variant": variant,
+        }
+        self._role.channel.send(b"H", encode(hello))
+        self.source = ""
+
+    def ready(self) -> None:
+        """Wait until the world is imported.
+
+        Raises:
+            WorldError: CD-201, the world can't be imported; CD-215, its process ended.
+        """
+        try:
+            kind, parts = self._role.channel.receive(_IMPORT_SECONDS)
+        except (ChannelClosedError, ChannelTimeoutError) as error:
+            raise WorldError(
+                "CD-215",
+                "the process that imports the world ended, or took too long",
+                where=f"world {self._reference!r}",
+                do="import the world's module by hand",
+            ) from error
+        if kind == b"X":
+            code, message, where, do = decode(parts[0])
+            kinds = {"CD-1": StateError, "CD-2": WorldError}
+            error_class = ContractError if code in {"CD-202", "CD-203"} else kinds[code[:4]]
+            raise error_class(code, message, where=where, do=do)
+        self.source = decode(parts[0])["source"]
+
+    def child(self) -> Channel:
+        """Fork a child and return our end of the channel to it."""
+        ours, theirs = Channel.pair()
+        socket.send_fds(self._requests, [b"w"], list(theirs.descriptors))
+        theirs.close()
+        return ours
+
+    def hand(self, taker: socket.socket) -> None:
+        """Fork a child and hand the channel to it over ``taker``."""
+        channel = self.child()
+        socket.send_fds(taker, [b"c"], list(channel.descriptors))
+        channel.close()
+
+    def stop(self) -> None:
+        """End the importer and its children."""
+        self._requests.close()
+        self._role.stop()
+
+
+class Importers:
+    """The importers of a run, by world and variant."""
+
+    def __init__(
+        self, *, path: Sequence[str], network: Sequence[str], output: Path | None, debug: bool
+    ) -> None:
+        self._settings: dict[str, Any] = {
+            "debug": debug,
+            "network": list(network),
+            "output": output,
+            "path": list(path),
+        }
+        self._held: dict[tuple[str, int], Importer] = {}
+
+    def start(self, references: Iterable[str]) -> None:
+        """Start both importers of each world, all at once, and wait for them.
+
+        Raises:
+            WorldError: CD-201 or CD-215, a world can't be imported.
+        """
+        keys = [(reference, variant) for reference in references for variant in (RUNS, INDEPENDENT)]
+        for key in keys:
+            self._held[key] = Importer(*key, self._settings)
+        for key in keys:
+            self._held[key].ready()
+
+    def of(self, reference: str, variant: int) -> Importer:
+        """Return one that was started."""
+        return self._held[reference, variant]
+
+    def fresh(self, reference: str) -> Importer:
+        """Start one more, for a single episode (isolation ``spawn``); it is yours to stop."""
+        importer = Importer(reference, RUNS, self._settings)
+        importer.ready()
+        return importer
+
+    def stop(self) -> None:
+        """End them all."""
+        for importer in self._held.values():
+            importer.stop()
+        self._held.clear()

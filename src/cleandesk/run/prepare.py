@@ -1,0 +1,156 @@
+"""A run before it begins: its plan, and everything that its suite and agent name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from cleandesk.errors import SuiteError
+from cleandesk.run.agent_link import AgentLink
+from cleandesk.run.blame import Fault
+from cleandesk.run.checker_link import CheckerLink
+from cleandesk.run.importers import INDEPENDENT, Importers
+from cleandesk.run.plan import Choices, Planned, choose, describe_plan, plan_episodes
+from cleandesk.run.settings import Settings
+from cleandesk.run.world_link import WorldLink, as_error
+from cleandesk.tasks import Suite
+
+
+class Prepared:
+    """A run that is planned and loaded, and not begun.
+
+    Attributes:
+        suite: The suite.
+        planned: Its episodes, in order.
+        choices: The settings that shape the run.
+        plan: The bytes of plan.json.
+        worlds: What each world says of itself.
+        summing: Tasks whose check reads the step rewards.
+    """
+
+    def __init__(self, suite: Suite, agent: str, settings: Settings) -> None:
+        self.suite = suite
+        self.agent = agent
+        self.settings = settings
+        self.choices: Choices = choose(suite, settings)
+        self.planned: list[Planned] = plan_episodes(suite, settings, self.choices)
+        self.path = [str(suite.folder.resolve()), str(Path.cwd())]
+        self.importers = Importers(
+            path=self.path,
+            network=suite.network["world"],
+            output=None,
+            debug=settings.debug,
+        )
+        self.worlds: list[dict[str, Any]] = []
+        self.plan = b""
+        self.summing: set[str] = set()
+
+    @property
+    def plan_hash(self) -> str:
+        """The first link of every chain."""
+        return sha256(self.plan).hexdigest()
+
+    def load(self) -> None:
+        """Import the worlds, the agent and the checkers, and write the plan.
+
+        Raises:
+            CleandeskError: Something that the suite or the caller names can't be used.
+        """
+        references = sorted({item.instance.world or "" for item in self.planned})
+        if "" in references:
+            raise SuiteError(
+                "CD-406",
+                "a task names no world",
+                where=f"suite {self.suite.name!r}",
+                do='write world = "..." at the top of the suite',
+            )
+        self.importers.start(references)
+        self.worlds = [*self._describe_worlds()]
+        found = {
+            "agent": self._load_agent(),
+            "checkers": self._load_checkers(),
+            "worlds": self.worlds,
+        }
+        self.plan = describe_plan(self.suite, self.planned, self.choices, found)
+
+    def _describe_worlds(self) -> Iterator[dict[str, Any]]:
+        seen: set[str] = set()
+        for item in self.planned:
+            instance = item.instance
+            key = json.dumps([instance.world, instance.with_], sort_keys=True, default=str)
+            if key in seen:
+                continue
+            seen.add(key)
+            importer = self.importers.of(instance.world or "", INDEPENDENT)
+            try:
+                world = WorldLink(importer.child(), limit_s=instance.limits.world_seconds)
+                try:
+                    described = world.build(instance.with_, core=None, debug=False)
+                finally:
+                    world.kill()
+            except Fault as fault:
+                raise as_error(fault, instance.world or "") from fault
+            yield {
+                "contract": described["contract"],
+                "identity": described["identity"],
+                "pays": described["pays"],
+                "reference": instance.world,
+                "source": importer.source,
+                "with": instance.with_,
+            }
+
+    def _load_agent(self) -> dict[str, str]:
+        hello = {
+            "core": None,
+            "debug": False,
+            "network": self.suite.network["agent"],
+            "path": self.agent_path,
+            "reference": self.agent,
+        }
+        link = AgentLink(hello, None)
+        link.stop()
+        return {"digest": link.source, "reference": self.agent}
+
+    @property
+    def agent_path(self) -> list[str]:
+        """Where agents are looked for: here first, then beside the suite."""
+        return [str(Path.cwd()), str(self.suite.folder.resolve())]
+
+    def _load_checkers(self) -> dict[str, str]:
+        checker = CheckerLink(self.path, output=None, debug=False)
+        digests: dict[str, str] = {}
+        pays = {world["reference"]: world["pays"] for world in self.worlds}
+        try:
+            for item in self.planned:
+                loaded = checker.load(item.instance.spec)
+                digests |= loaded["digests"]
+                if "rewards" in loaded["needs"]:
+                    self._require_paid(item, pays)
+                    self.summing.add(item.instance.task_id)
+        finally:
+            checker.stop()
+        return digests
+
+    def _require_paid(self, item: Planned, pays: Mapping[str | None, str]) -> None:
+        if pays.get(item.instance.world) == "end":
+            raise SuiteError(
+                "CD-416",
+                f"the task sums step rewards, and the world {item.instance.world!r} pays only at "
+                "the end: every sum would be 0",
+                where=f"task {item.instance.task_id!r}",
+                do="check the state instead: expect.added, expect.changed, or a function",
+            )
+
+
+def prepare(suite: Suite, agent: str, settings: Settings) -> Prepared:
+    """Plan and load a run without beginning it; stop its importers when done with it."""
+    prepared = Prepared(suite, agent, settings)
+    try:
+        prepared.load()
+    except BaseException:
+        prepared.importers.stop()
+        raise
+    return prepared

@@ -1,0 +1,55 @@
+"""What a person chooses for one run, over what the suite says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ISOLATIONS = ("fork", "spawn", "shared")
+ON_WRONG_START = ("rerun", "refuse", "record")
+DEFAULT_LOG_DIR = Path("runs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of one run; None leaves the choice to the suite.
+
+    Attributes:
+        trials: Tries at each task and seed.
+        seeds: Such as ``1-10``.
+        workers: Episodes that run at the same time.
+        limit: Run only the first so many episodes of the plan.
+        tasks: Run only these tasks.
+        failed: Run only the episodes that were not a full score in this run folder.
+        max_steps: The step limit of every task.
+        isolation: ``fork`` (a fork of a clean process per episode), ``spawn`` (a new
+            interpreter per episode) or ``shared`` (one world for many episodes).
+        on_wrong_start: ``rerun``, ``refuse`` or ``record``.
+        reruns: How often an episode is run again after a fault that is not the agent's.
+        heads_to: File, or ``cmd:`` and a program, that takes each head as it is made.
+        arguments: Keyword arguments of the world's constructor, over the suite's.
+        log_dir: Folder that takes the run folder.
+        debug: Open the debugger where a world, agent or checker raises, and in the world
+            of a failed episode; one worker, no time limits.
+        verbose: Print every step to standard error.
+        progress: Show a progress bar on standard error.
+    """
+
+    trials: int | None = None
+    seeds: str | None = None
+    workers: int = 1
+    limit: int | None = None
+    tasks: Sequence[str] = ()
+    failed: Path | None = None
+    max_steps: int | None = None
+    isolation: str | None = None
+    on_wrong_start: str | None = None
+    reruns: int | None = None
+    heads_to: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    log_dir: Path = DEFAULT_LOG_DIR
+    debug: bool = False
+    verbose: bool = False
+    progress: bool = False

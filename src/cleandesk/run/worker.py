@@ -1,0 +1,233 @@
+"""A worker: runs one episode after the other, each with its own world process.
+
+It holds none of the users' code. World channels arrive from the run as descriptors;
+the agent and the checker are processes of its own. It alone writes the logs of its
+episodes.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cleandesk.channel import Channel, ChannelClosedError
+from cleandesk.errors import CleandeskError
+from cleandesk.log import EpisodeWriter
+from cleandesk.processes import channel_of_arguments, pin_to
+from cleandesk.run.agent_link import AgentLink
+from cleandesk.run.anchor import Expected, build_expected
+from cleandesk.run.blame import Blame, Fault
+from cleandesk.run.checker_link import CheckerLink
+from cleandesk.run.episode import Episode, Roles
+from cleandesk.run.leaks import Past, Writers, find_writers
+from cleandesk.run.world_link import WorldLink
+from cleandesk.state import Change, decode, encode
+
+
+def main() -> None:
+    """Serve jobs until the channel closes."""
+    channel = channel_of_arguments()
+    handed = socket.socket(fileno=int(sys.argv[3]))
+    _, (hello,) = channel.receive()
+    settings = decode(hello)
+    pin_to(settings["core"])
+    try:
+        worker = _Worker(settings, channel, handed)
+    except CleandeskError as error:
+        channel.send(b"X", encode([error.code, error.message, error.where, error.do]))
+        return
+    channel.send(b"I", b"")
+    try:
+        while True:
+            _, (job,) = channel.receive()
+            channel.send(b"R", encode(worker.run(decode(job))))
+    except ChannelClosedError:
+        pass
+    finally:
+        worker.stop()
+
+
+class _Shared:
+    """A world that lives through many episodes, with its past."""
+
+    def __init__(self, world: WorldLink, described: Mapping[str, Any]) -> None:
+        self.world = world
+        self.described = described
+        self.past = Past()
+
+
+class _Worker:
+    def __init__(
+        self, settings: Mapping[str, Any], channel: Channel, handed: socket.socket
+    ) -> None:
+        self._settings = settings
+        self._channel = channel
+        self._handed = handed
+        self._folder = Path(settings["folder"])
+        output = Path(settings["output"]) if settings["output"] else None
+        hello = {
+            "core": settings["core"],
+            "debug": settings["debug"],
+            "network": settings["agent_network"],
+            "path": settings["agent_path"],
+            "reference": settings["agent"],
+        }
+        self._agent = AgentLink(hello, output)
+        self._checker = CheckerLink(settings["path"], output=output, debug=settings["debug"])
+        self._shared: dict[str, _Shared] = {}
+
+    def stop(self) -> None:
+        self._agent.stop()
+        self._checker.stop()
+        for shared in self._shared.values():
+            shared.world.kill()
+
+    def run(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Run one job; every ending is a result, and what stops the run is named so."""
+        path = self._folder / job["file"]
+        writer = None
+        expected: Expected | None = None
+        result: dict[str, Any] = {"episode": job["episode"], "attempt": job["attempt"]}
+        try:
+            # Whatever was sent must be taken, or the next job would get it.
+            given = {name: self._take() for name in job["channels"]}
+            try:
+                expected = self._expected(job, given)
+                writer = EpisodeWriter(path, self._settings["plan"])
+                result |= self._episode(job, expected, given, writer)
+            finally:
+                for unused in given.values():
+                    unused.close()
+        except Fault as fault:
+            result |= self._early(job, fault, writer, path)
+        except CleandeskError as error:
+            result["fatal"] = [error.code, error.message, error.where, error.do]
+        result["expected"] = expected.to_plain() if expected else None
+        result["world_key"] = job["world_key"]
+        result["world_open"] = job["world_key"] in self._shared
+        return result
+
+    def _take(self) -> Channel:
+        _, descriptors, _, _ = socket.recv_fds(self._handed, 1, 2)
+        return Channel(*descriptors)
+
+    def _expected(self, job: Mapping[str, Any], given: dict[str, Channel]) -> Expected:
+        if job["expected"] is not None:
+            return Expected.from_plain(job["expected"])
+        limit = job["instance"]["limits"]["world_seconds"]
+        world = WorldLink(given.pop("anchor"), limit_s=limit)
+        return build_expected(world, job["instance"], self._folder, self._checker)
+
+    def _episode(
+        self,
+        job: Mapping[str, Any],
+        expected: Expected,
+        given: dict[str, Channel],
+        writer: EpisodeWriter,
+    ) -> dict[str, Any]:
+        is_shared = job["isolation"] == "shared"
+        shared = self._shared.get(job["world_key"])
+        if shared is None or "world" in given:
+            shared = self._open(job, given)
+        past = shared.past
+        roles = Roles(
+            shared.world,
+            self._agent,
+            self._checker,
+            shared.described,
+            lambda changes: self._writers(job, changes, past),
+        )
+        shared.world.seconds = 0.0
+        episode = Episode(job, expected, roles, writer, self._folder)
+        if is_shared:
+            past.episodes.append((job["episode"], job["instance"], episode.actions))
+        try:
+            result = episode.run()
+            if job["debug"] and result["outcome"]["score"] == 0:
+                shared.world.debug()
+        except BaseException:
+            shared.world.kill()
+            raise
+        blame = result["outcome"]["blame"]
+        if not is_shared:
+            shared.world.close()
+        elif blame in {Blame.WORLD, Blame.HARNESS} and not self._may_go_on(job, result):
+            shared.world.kill()
+            self._shared.pop(job["world_key"], None)
+        return result
+
+    @staticmethod
+    def _may_go_on(job: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
+        return bool(job["on_wrong_start"] == "record" and result["outcome"]["code"] == "CD-701")
+
+    def _open(self, job: Mapping[str, Any], given: dict[str, Channel]) -> _Shared:
+        limit = job["instance"]["limits"]["world_seconds"]
+        old = self._shared.pop(job["world_key"], None)
+        if old is not None:
+            old.world.kill()
+        world = WorldLink(given.pop("world"), limit_s=limit, patient=job["debug"])
+        try:
+            described = world.build(
+                job["instance"]["with_"], core=self._settings["core"], debug=job["debug"]
+            )
+        except Fault:
+            world.kill()
+            raise
+        opened = _Shared(world, described)
+        if job["isolation"] == "shared":
+            self._shared[job["world_key"]] = opened
+        return opened
+
+    def _writers(self, job: Mapping[str, Any], changes: tuple[Change, ...], past: Past) -> Writers:
+        """Ask the run for one more world and replay the past in it."""
+        if job["isolation"] != "shared":
+            return {}
+        self._channel.send(b"W", encode(job["world_key"]))
+        limit = job["instance"]["limits"]["world_seconds"]
+        return find_writers(
+            changes,
+            past,
+            lambda: WorldLink(self._take(), limit_s=limit),
+            job["instance"]["with_"],
+        )
+
+    def _early(
+        self, job: Mapping[str, Any], fault: Fault, writer: EpisodeWriter | None, path: Path
+    ) -> dict[str, Any]:
+        """Log an episode that ended before its world was there."""
+        outcome = {
+            "blame": fault.blame.value,
+            "code": fault.code,
+            "explanation": "",
+            "message": fault.message,
+            "metric": None,
+            "proven": False,
+            "score": None,
+        }
+        log = writer or EpisodeWriter(path, self._settings["plan"])
+        if not log.entries:
+            log.append(encode({"episode": job["episode"], "kind": "open"}))
+        log.append(encode({"kind": "verdict", **outcome}))
+        head, entries = log.close()
+        return {
+            "blocked": [],
+            "entries": entries,
+            "head": head,
+            "notes": [],
+            "outcome": {**outcome, "detail": fault.detail},
+            "pays_nothing": False,
+            "reason": "",
+            "seconds": {"agent": 0.0, "wall": 0.0, "world": 0.0},
+            "start": None,
+            "steps": 0,
+            "usage": {"tokens": 0, "usd": 0.0},
+        }
+
+
+if __name__ == "__main__":
+    main()
+    os._exit(0)

@@ -1,0 +1,88 @@
+"""The run's end of a worker process."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cleandesk.channel import ChannelClosedError, ChannelTimeoutError
+from cleandesk.errors import AgentError, CleandeskError, RunError
+from cleandesk.processes import start_role
+from cleandesk.run.plan import Planned
+from cleandesk.state import decode, encode
+
+_START_SECONDS = 300.0
+
+
+class WorkerLink:
+    """One worker, idle or with a job.
+
+    Attributes:
+        number: Which worker, from 0.
+        handed: The socket over which world channels are handed to it.
+        job: The episode it runs, or None.
+        attempt: Which attempt at it, from 1.
+    """
+
+    def __init__(self, number: int, hello: Mapping[str, Any], output: Path | None) -> None:
+        """Start the process; ``ready`` waits until its agent is loaded."""
+        self.number = number
+        self.job: Planned | None = None
+        self.attempt = 0
+        self.handed, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._role = start_role(
+            "cleandesk.run.worker",
+            output=output,
+            environment={"PYTHONHASHSEED": "0"},
+            extra=(theirs.fileno(),),
+            terminal=hello["debug"] or hello["verbose"],
+        )
+        theirs.close()
+        self._role.channel.send(b"H", encode({**hello, "core": number}))
+
+    def ready(self) -> None:
+        """Wait until the worker is ready.
+
+        Raises:
+            AgentError: CD-301, CD-302 or CD-307, the agent can't be loaded.
+            RunError: CD-731, the worker ended.
+        """
+        try:
+            kind, parts = self._role.channel.receive(_START_SECONDS)
+        except (ChannelClosedError, ChannelTimeoutError) as error:
+            raise RunError(
+                "CD-731", "a worker ended before its first episode", do="see output/ in the run"
+            ) from error
+        if kind == b"X":
+            code, message, where, do = decode(parts[0])
+            kind_of_error: type[CleandeskError] = AgentError if code[:4] == "CD-3" else RunError
+            raise kind_of_error(code, message, where=where, do=do)
+
+    def fileno(self) -> int:
+        """The descriptor that becomes readable when the worker has something to say."""
+        return self._role.channel.descriptors[0]
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._role.pid
+
+    def assign(self, item: Planned, attempt: int, job: Mapping[str, Any]) -> None:
+        """Give it a job; its world channels were or will be handed over ``handed``."""
+        self.job, self.attempt = item, attempt
+        self._role.channel.send(b"J", encode(dict(job)))
+
+    def hear(self) -> tuple[bytes, list[bytes]]:
+        """Return what it says.
+
+        Raises:
+            ChannelClosedError: It is gone.
+        """
+        return self._role.channel.receive()
+
+    def stop(self) -> None:
+        """End the worker and its agent and checker."""
+        self.handed.close()
+        self._role.stop()

@@ -1,0 +1,21 @@
+"""The core: values, their spelling, fingerprints, differences, contracts. Pure."""
+
+from cleandesk.state.canon import Named, decode, encode
+from cleandesk.state.diff import ABSENT, Change, apply, diff
+from cleandesk.state.fingerprint import fingerprint
+from cleandesk.state.pattern import Pattern
+from cleandesk.state.snapshot import Snapshot, Table
+
+__all__ = [
+    "ABSENT",
+    "Change",
+    "Named",
+    "Pattern",
+    "Snapshot",
+    "Table",
+    "apply",
+    "decode",
+    "diff",
+    "encode",
+    "fingerprint",
+]

@@ -1,0 +1,83 @@
+"""Taking fields out of a value by pattern, without touching the value itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cleandesk.state.reference import Named
+
+Parts = tuple[str | None, ...]
+
+
+def prune(value: Any, parts: Parts) -> tuple[Any, bool]:
+    """Return ``value`` without the fields that ``parts`` name below it.
+
+    Args:
+        value: A dict, list, tuple or ``Named``; anything else has no fields.
+        parts: Segments as in ``Pattern.parts``, from this value down.
+
+    Returns:
+        A copy as far down as it differs, and whether the parts fit: some field was
+        named, or a ``*`` met a container that is empty.
+    """
+    if isinstance(value, Named):
+        fields, fits = prune(dict(value.fields), parts)
+        return Named(value.name, fields), fits
+    if isinstance(value, dict):
+        return _prune_map(value, parts)
+    if isinstance(value, list | tuple):
+        return _prune_list(value, parts)
+    return value, False
+
+
+def _prune_map(value: dict[Any, Any], parts: Parts) -> tuple[Any, bool]:
+    first, rest = parts[0], parts[1:]
+    fits = first is None and not value
+    kept: dict[Any, Any] = {}
+    for key, item in value.items():
+        if first is not None and first != str(key):
+            kept[key] = item
+        elif rest:
+            kept[key], found = prune(item, rest)
+            fits = fits or found
+        else:
+            fits = True
+    return kept, fits
+
+
+def _prune_list(value: list[Any] | tuple[Any, ...], parts: Parts) -> tuple[Any, bool]:
+    first, rest = parts[0], parts[1:]
+    fits = first is None and not value
+    kept: list[Any] = []
+    for place, item in enumerate(value):
+        if first is not None and first != str(place):
+            kept.append(item)
+        elif rest:
+            pruned, found = prune(item, rest)
+            kept.append(pruned)
+            fits = fits or found
+        else:
+            # The place stays, so that the other places keep their numbers.
+            kept.append(None)
+            fits = True
+    return type(value)(kept), fits
+
+
+def pick(value: Any, parts: Parts) -> list[Any]:
+    """Return the values of the fields that ``parts`` name below ``value``."""
+    if not parts:
+        return [value]
+    fields: Any = value.fields if isinstance(value, Named) else value
+    if isinstance(fields, list | tuple):
+        items: Any = enumerate(fields)
+    elif hasattr(fields, "items"):
+        items = fields.items()
+    else:
+        return []
+    first, rest = parts[0], parts[1:]
+    return [
+        found
+        for key, item in items
+        if first is None or first == str(key)
+        for found in pick(item, rest)
+    ]

@@ -1,0 +1,189 @@
+"""What a capture read: surfaces, their tables, and in these the records as bytes.
+
+A record (a row, a file, a top-level object) is kept as its canonical bytes. So a
+snapshot can't change with the world that it was read from, two records are the same
+exactly when their bytes are, and only records that differ are ever decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from cleandesk.errors import StateError
+from cleandesk.state.canon import Named, decode, encode, is_plain
+
+Kind = Literal["map", "list", "value"]
+Tree = Mapping[str, Mapping[str, Any]]
+"""Surface name -> table name -> value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table, folder or attribute of a surface.
+
+    Attributes:
+        kind: ``map`` (records by key), ``list`` (records by place) or ``value``
+            (one record, under the key ``b""``).
+        records: Canonical bytes of the key to canonical bytes of the record; a list's
+            keys are the places 0, 1, ... in order.
+    """
+
+    kind: Kind
+    records: Mapping[bytes, bytes]
+
+    def value(self) -> Any:
+        """Return the Python value that this table holds, a fresh copy."""
+        if self.kind == "map":
+            return {decode(key): decode(record) for key, record in self.records.items()}
+        if self.kind == "list":
+            return [decode(record) for record in self.records.values()]
+        return decode(self.records[b""])
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state that one capture read under one contract.
+
+    Attributes:
+        contract: Name, version and digest of the contract, as ``Contract.identity``.
+        surfaces: Surface name -> table name -> table.
+    """
+
+    contract: str
+    surfaces: Mapping[str, Mapping[str, Table]]
+
+    @classmethod
+    def of(cls, contract: str, tree: Tree) -> Snapshot:
+        """Take ``tree``, a surface -> table -> value mapping, as a snapshot.
+
+        Raises:
+            StateError: CD-101, a value of a type that canon/1 does not know.
+        """
+        return cls(
+            contract,
+            {
+                surface: {name: _table(surface, name, value) for name, value in tables.items()}
+                for surface, tables in tree.items()
+            },
+        )
+
+    def tree(self) -> dict[str, dict[str, Any]]:
+        """Return the values, decoded: surface -> table -> value, a fresh copy."""
+        return {
+            surface: {name: table.value() for name, table in tables.items()}
+            for surface, tables in self.surfaces.items()
+        }
+
+    def fields_read(self) -> int:
+        """Count the leaves of this snapshot: its scalars, and empty containers as one."""
+        return sum(
+            _leaves(table.value()) for tables in self.surfaces.values() for table in tables.values()
+        )
+
+    def to_bytes(self) -> bytes:
+        """Return the stored form: canonical bytes that ``from_bytes`` reads."""
+        surfaces = {
+            surface: {
+                name: [
+                    table.kind,
+                    [[key.decode(), record.decode()] for key, record in _ordered(table)],
+                ]
+                for name, table in tables.items()
+            }
+            for surface, tables in self.surfaces.items()
+        }
+        return encode({"contract": self.contract, "format": "snapshot/1", "surfaces": surfaces})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Snapshot:
+        """Read the stored form.
+
+        Raises:
+            StateError: CD-104, ``data`` is not a snapshot/1.
+        """
+        try:
+            held = decode(data)
+            if held["format"] != "snapshot/1":
+                raise ValueError(held["format"])
+            surfaces = {
+                surface: {name: _read_table(*stored) for name, stored in tables.items()}
+                for surface, tables in held["surfaces"].items()
+            }
+            return cls(held["contract"], surfaces)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StateError(
+                "CD-104",
+                f"this is not a saved snapshot: {type(error).__name__}",
+                do="give a file that cleandesk saved, or two episodes as RUN:EPISODE",
+            ) from error
+
+
+def _ordered(table: Table) -> list[tuple[bytes, bytes]]:
+    # The order in which a map was filled is no state; the places of a list are.
+    rows = list(table.records.items())
+    return sorted(rows) if table.kind == "map" else rows
+
+
+def _read_table(kind: Kind, records: list[list[str]]) -> Table:
+    if kind not in get_args(Kind):
+        raise ValueError(kind)
+    return Table(kind, {key.encode(): record.encode() for key, record in records})
+
+
+def _table(surface: str, name: str, value: Any) -> Table:
+    try:
+        if type(value) is dict:
+            rows = {_key(key): encode(record) for key, record in value.items()}
+            # Two NaNs are two keys of one spelling: then the table is one record.
+            return (
+                Table("map", rows)
+                if len(rows) == len(value)
+                else Table("value", {b"": encode(value)})
+            )
+        if type(value) is list:
+            return Table(
+                "list", {b"%d" % place: encode(record) for place, record in enumerate(value)}
+            )
+        return Table("value", {b"": encode(value)})
+    except StateError as error:
+        raise _located(error, surface, name, value) from error
+
+
+def _key(key: Any) -> bytes:
+    # The usual key is a short text: quoting it by hand is several times faster.
+    if type(key) is str and key.isascii() and key.isalnum():
+        return b'"%s"' % key.encode()
+    return encode(key)
+
+
+def _located(error: StateError, surface: str, table: str, value: Any) -> StateError:
+    """Put the surface and the table in front of the field that the encoder named."""
+    field = error.where.removeprefix("field ").replace("(the value itself)", "")
+    place = ""
+    if type(value) in {dict, list}:
+        rows = value.items() if type(value) is dict else enumerate(value)
+        place = next((f"[{key}]" for key, row in rows if not _encodes(row)), "")
+    dotted = f".{field}" if field and not field.startswith("[") else field
+    return StateError(
+        error.code, error.message, where=f"field {surface}.{table}{place}{dotted}", do=error.do
+    )
+
+
+def _encodes(value: Any) -> bool:
+    if is_plain(value):
+        return True
+    try:
+        encode(value)
+    except StateError:
+        return False
+    return True
+
+
+def _leaves(value: Any) -> int:
+    if type(value) is dict:
+        return sum(map(_leaves, value.values())) or 1
+    if type(value) in {list, tuple}:
+        return sum(map(_leaves, value)) or 1
+    return _leaves(dict(value.fields)) if type(value) is Named else 1

@@ -1,0 +1,196 @@
+"""The demo: a leak that changes a score, the same leak caught, and a real run proven.
+
+The calendar's figures: one agent, twenty tries, four scores. The reset and the checker
+each have an honest and a lying form; only one of the four scores is the truth.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cleandesk.log import find_episode, iter_verdicts, read_episode
+from cleandesk.run.conduct import run
+from cleandesk.run.result import RunResult
+
+JOB, JOB_AND_DAMAGE, OTHER, NOTHING = (
+    "did the job",
+    "did the job and deleted Gym",
+    "did something else",
+    "changed nothing",
+)
+
+_CHECKERS = {"reads what changed": "calendar", "looks for the event": "calendar-looks"}
+_DENTIST = {"day": "Fri", "hour": 15, "title": "Dentist"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One of the four scores.
+
+    Attributes:
+        reset: ``reset`` or ``keep the last world``.
+        checker: What the checker does.
+        result: The run.
+        passes: Tries that the checker passed.
+        false_passes: Of these, what the same tries did in a clean world.
+        false_passes_here: Of these, what they did in this run.
+        false_fails: Tries that failed and do the job in a clean world.
+    """
+
+    reset: str
+    checker: str
+    result: RunResult
+    passes: int
+    false_passes: Mapping[str, int]
+    false_passes_here: Mapping[str, int]
+    false_fails: int
+
+
+@dataclass(slots=True)
+class Demo:
+    """Everything that the demo showed.
+
+    Attributes:
+        rows: The four scores.
+        refused: The leaking world under its contract.
+        real: Agent -> the run over published environments.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    refused: RunResult | None = None
+    real: dict[str, RunResult] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "four_scores": [
+                {
+                    "checker": row.checker,
+                    "false_fails": row.false_fails,
+                    "false_passes": dict(row.false_passes),
+                    "false_passes_here": dict(row.false_passes_here),
+                    "passes": row.passes,
+                    "proven": row.result.proven,
+                    "reset": row.reset,
+                    "root": row.result.root,
+                    "run": str(row.result.run),
+                    "score": dict(row.result.score or {}),
+                }
+                for row in self.rows
+            ],
+            "real": {agent: result.to_json() for agent, result in self.real.items()},
+            "refused": self.refused.to_json() if self.refused else None,
+        }
+
+
+Watch = Callable[[], AbstractContextManager[Any]]
+
+
+def demo(
+    log_dir: str | Path = "runs",
+    *,
+    workers: int = 2,
+    on_part: Callable[[str, Demo], None] | None = None,
+    watch: Watch | None = None,
+) -> Demo:
+    """Run the demo; everything in it is a real run whose record is kept.
+
+    Args:
+        log_dir: Folder that takes the run folders.
+        workers: Episodes that run at the same time.
+        on_part: Called after each part with its name (scores, refused, real) and what
+            is known so far.
+        watch: Makes a progress display with ``begin`` and ``advance``.
+
+    Raises:
+        CleandeskError: A run can't be made, such as without the ``gym`` extra.
+    """
+    shown = Demo()
+    tell = on_part or (lambda _name, _shown: None)
+    shown.rows = _four_scores(Path(log_dir))
+    tell("scores", shown)
+    shown.refused = run(
+        "calendar",
+        "scripted",
+        arguments={"reset": "keep"},
+        isolation="shared",
+        on_wrong_start="refuse",
+        log_dir=Path(log_dir),
+    )
+    tell("refused", shown)
+    for agent in ("random", "scripted"):
+        shown.real[agent] = _watched(agent, Path(log_dir), workers, watch)
+    tell("real", shown)
+    return shown
+
+
+def _watched(agent: str, log_dir: Path, workers: int, watch: Watch | None) -> RunResult:
+    if watch is None:
+        return run("gymnasium", agent, workers=workers, log_dir=log_dir)
+    with watch() as progress:
+        return run(
+            "gymnasium",
+            agent,
+            workers=workers,
+            log_dir=log_dir,
+            on_plan=progress.begin,
+            on_result=progress.advance,
+        )
+
+
+def _four_scores(log_dir: Path) -> list[Row]:
+    rows: list[Row] = []
+    truth: dict[str, str] = {}
+    for reset in ("clean", "keep"):
+        for checker, suite in _CHECKERS.items():
+            result = run(
+                suite,
+                "scripted",
+                arguments={"reset": reset},
+                isolation="fork" if reset == "clean" else "shared",
+                # The two leaky scores are made knowingly, and stay unproven.
+                on_wrong_start="rerun" if reset == "clean" else "record",
+                log_dir=log_dir,
+            )
+            truth = truth or deeds(result.run)
+            rows.append(_row(reset, checker, result, truth))
+    return rows
+
+
+def _row(reset: str, checker: str, result: RunResult, truth: Mapping[str, str]) -> Row:
+    passed = {episode for episode, entry in iter_verdicts(result.run) if entry["score"] == 1}
+    here = deeds(result.run)
+    return Row(
+        "reset" if reset == "clean" else "keep the last world",
+        checker,
+        result,
+        len(passed),
+        Counter(truth[episode] for episode in sorted(passed) if truth[episode] != JOB),
+        Counter(here[episode] for episode in sorted(passed) if here[episode] != JOB),
+        sum(deed == JOB for episode, deed in truth.items() if episode not in passed),
+    )
+
+
+def deeds(folder: Path) -> dict[str, str]:
+    """Return what each try of a calendar run did, read from its recorded change."""
+    return {
+        episode: _deed(read_episode(find_episode(folder, episode)))
+        for episode, _ in iter_verdicts(folder)
+    }
+
+
+def _deed(entries: list[dict[str, Any]]) -> str:
+    changes = next(entry["changes"] for entry in entries if entry["kind"] == "end")
+    events = [change for change in changes if change["path"][0] == "events"]
+    added = [change["after"] for change in events if change["op"] == "added"]
+    has_removed = any(change["op"] == "removed" for change in events)
+    if not events:
+        return NOTHING
+    if added == [_DENTIST]:
+        return JOB_AND_DAMAGE if has_removed else JOB
+    return OTHER

@@ -1,0 +1,119 @@
+"""The importer: a clean process that has imported a world and never steps it.
+
+It forks a child for each world that is asked for. The child's channel comes with the
+request, so that whoever asked talks to the child alone. Two importers serve one world
+reference: one for the runs, one that builds independently; these two differ in hash
+seed and in the states of the global random generators, because two forks of one
+process share both and would agree falsely.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from cleandesk.channel import Channel
+from cleandesk.errors import CleandeskError, WorldError
+from cleandesk.finding import find, source_digest
+from cleandesk.processes import channel_of_arguments, die_with_parent
+from cleandesk.state import decode, encode
+from cleandesk.worlds.network import guard_network
+from cleandesk.worlds.serve import serve_world
+
+
+def main() -> None:
+    """Import the world named in the first frame, then fork a child per request."""
+    channel = channel_of_arguments()
+    requests = socket.socket(fileno=int(sys.argv[3]))
+    _, (hello,) = channel.receive()
+    settings: dict[str, Any] = decode(hello)
+    # As bytes, a child must not write what its parent's buffers hold.
+    sys.path[:0] = settings["path"]
+    guard_network(settings["network"])
+    try:
+        factory, leading = find_world(settings["reference"])
+        prepare_world(factory, leading)
+    except CleandeskError as error:
+        channel.send(b"X", encode([error.code, error.message, error.where, error.do]))
+        return
+    seed_globals(settings["variant"])
+    channel.send(b"I", encode({"source": source_digest(factory)}))
+    # What exists now is never collected again, so that a child's pages stay shared.
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(requests, 64, 2)
+        if not data:
+            return
+        if os.fork() == 0:
+            requests.close()
+            channel.close()
+            serve_child(Channel(*descriptors), factory, leading)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def serve_child(channel: Channel, factory: Any, leading: tuple[Any, ...]) -> None:
+    """Serve one world over ``channel`` in this forked child, then end it."""
+    status = 1
+    try:
+        die_with_parent()
+        os.setsid()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        serve_world(channel, factory, leading)
+        status = 0
+    finally:
+        # Not sys.exit: a fork must not run what its parent registered for its own end.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def find_world(reference: str) -> tuple[Any, tuple[Any, ...]]:
+    """Return the class or function that builds ``reference``, and its leading arguments.
+
+    ``gym:ID`` and other schemes of registered bridges give the bridge and the ID.
+
+    Raises:
+        WorldError: CD-201, there is no such world.
+    """
+    from cleandesk.finding import registered
+
+    scheme, _, rest = reference.partition(":")
+    if rest and scheme in registered("bridge") and not Path(scheme).exists():
+        return find("bridge", scheme), (rest,)
+    factory = find("world", reference)
+    if not callable(factory):
+        raise WorldError(
+            "CD-201",
+            f"{reference!r} is no class or function but a {type(factory).__name__}",
+            where=f"world {reference!r}",
+            do="name the class of the world",
+        )
+    return factory, ()
+
+
+def prepare_world(factory: Any, leading: tuple[Any, ...]) -> None:
+    """Let the world import now what it would otherwise import in every child."""
+    prepare = getattr(factory, "prepare", None)
+    if prepare is not None:
+        prepare(*leading)
+
+
+def seed_globals(variant: int) -> None:
+    """Put the global random generators in the state of ``variant``: 0 or 1."""
+    random.seed(variant)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(variant)
+
+
+if __name__ == "__main__":
+    main()

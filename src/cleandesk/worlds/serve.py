@@ -1,0 +1,277 @@
+"""One world behind a channel: built, reset, stepped and read on request.
+
+Requests are frames: B build, R reset, S step, E end (read the change), D debug,
+C close. Answers are frames: P hello, b built, r reset, s step, e end, X failure. The
+world is read here, where it lives; only what was read leaves.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cleandesk.channel import Channel, ChannelClosedError
+from cleandesk.errors import CleandeskError, WorldError
+from cleandesk.processes import pin_to
+from cleandesk.state import Pattern, Snapshot, decode, diff, encode, fingerprint
+from cleandesk.state.diff import to_json
+from cleandesk.state.prune import pick
+from cleandesk.surfaces.objects import read_attributes
+from cleandesk.worlds.at import At
+from cleandesk.worlds.capture import Capture, capture, contract_of
+from cleandesk.worlds.events import Schedule
+from cleandesk.worlds.network import take_blocked
+from cleandesk.worlds.spaces import describe_space
+
+ALL_BYTES = 1 << 62
+"""On the wire arrays are always spelled in place: an agent needs the data."""
+
+
+class PremiseError(Exception):
+    """What a task takes for granted does not hold at its own start."""
+
+
+def serve_world(channel: Channel, factory: Callable[..., Any], leading: tuple[Any, ...]) -> None:
+    """Answer requests until the channel closes."""
+    channel.send(b"P", b"%d" % os.getpid())
+    server = _Server(factory, leading)
+    while True:
+        try:
+            kind, parts = channel.receive()
+        except ChannelClosedError:
+            return
+        try:
+            answer = server.answer(kind, parts)
+        except Exception as error:  # noqa: BLE001 - a world may raise anything; blame is decided outside
+            server.debug_if_asked()
+            channel.send(b"X", encode(_failure(kind, error)))
+            continue
+        channel.send(*answer)
+
+
+class _Server:
+    def __init__(self, factory: Callable[..., Any], leading: tuple[Any, ...]) -> None:
+        self._factory = factory
+        self._leading = leading
+        self._at = At()
+        self._world: Any = None
+        self._start: Capture | None = None
+        self._schedule = Schedule((), 0)
+        self._is_debugging = False
+        self._answers: dict[bytes, Callable[[list[bytes]], tuple[bytes, ...]]] = {
+            b"B": self._build,
+            b"R": self._reset,
+            b"S": self._step,
+            b"E": self._end,
+            b"V": self._view,
+            b"D": self._debug,
+            b"N": self._attributes,
+            b"C": self._close,
+        }
+
+    def answer(self, kind: bytes, parts: list[bytes]) -> tuple[bytes, ...]:
+        return self._answers[kind](parts)
+
+    def _build(self, parts: list[bytes]) -> tuple[bytes, ...]:
+        settings = decode(parts[0])
+        pin_to(settings["core"])
+        self._is_debugging = settings["debug"]
+        self._world = build(self._factory, self._leading, self._at, settings["with"])
+        terms = contract_of(self._world)
+        self._at.pin(terms.clock)
+        described = {
+            "action_space": _space(self._world),
+            "contract": terms.to_plain(),
+            "identity": terms.identity,
+            "pays": getattr(self._world, "pays", "step"),
+            "tools": getattr(self._world, "tools", None),
+        }
+        return b"b", encode(described, inline_bytes=ALL_BYTES)
+
+    def _reset(self, parts: list[bytes]) -> tuple[bytes, ...]:
+        settings = decode(parts[0])
+        self._at.begin(settings["seed"], instance=settings["instance"], rules=settings["disturb"])
+        self._schedule = Schedule(settings["events"], settings["seed"])
+        observation, info = self._world.reset(
+            seed=settings["seed"], options=settings["options"] or None
+        )
+        for step in settings["setup"]:
+            self._set_up(step)
+        terms = contract_of(self._world)
+        self._start = capture(self._world, self._at, terms)
+        snapshot = self._start.snapshot
+        start_view = terms.start_view(snapshot)
+        facts = {
+            "blocked": take_blocked(),
+            "fingerprint": fingerprint(start_view),
+            "ignored": sorted(self._start.ignored),
+            "not_read": list(self._start.not_read),
+            "undeclared": [list(row) for row in terms.undeclared(snapshot)],
+        }
+        shot = snapshot.to_bytes() if settings["snapshot"] else b""
+        return b"r", _wire(observation), _wire(info), encode(facts), shot
+
+    def _set_up(self, step: Mapping[str, Any]) -> None:
+        if "expect" in step:
+            self._require_premises(step["expect"])
+            return
+        name = step.get("call") or step["wait"]
+        method = getattr(self._world, name, None)
+        if name.startswith("_") or not callable(method):
+            raise PremiseError(f"the world has no method {name!r} that a setup step may call")
+        values = step.get("with", {})
+        if "call" in step:
+            method(**values)
+        else:
+            await_condition(lambda: method(**values), name, step.get("timeout_s", 10.0))
+
+    def _require_premises(self, expected: Mapping[str, Any]) -> None:
+        terms = contract_of(self._world)
+        tree = capture(self._world, self._at, terms).snapshot.tree()
+        for text, wanted in expected.items():
+            found = pick(tree, Pattern.parse(text).parts)
+            if [encode(value) for value in found] != [encode(wanted)]:
+                held = "no such field" if not found else repr(found[0])
+                raise PremiseError(f"the task expects {text} = {wanted!r} at its start; {held}")
+
+    def _step(self, parts: list[bytes]) -> tuple[bytes, ...]:
+        fired = self._schedule.fire(self._world)
+        observation, reward, terminated, truncated, info = self._world.step(decode(parts[0]))
+        extra: dict[str, Any] = {}
+        if fired:
+            extra["events"] = fired
+        blocked = take_blocked()
+        if blocked:
+            extra["blocked"] = blocked
+        return (
+            b"s",
+            _wire(observation),
+            encode(_reward(reward)),
+            b"%d%d" % (bool(terminated), bool(truncated)),
+            _wire(info),
+            encode(extra) if extra else b"",
+        )
+
+    def _end(self, parts: list[bytes]) -> tuple[bytes, ...]:
+        wants_state = parts[0] == b"1"
+        end = capture(self._world, self._at, contract_of(self._world)).snapshot
+        start = self._start.snapshot if self._start else end
+        changes = diff(start, end)
+        return (
+            b"e",
+            encode(to_json(changes)),
+            fingerprint(end).encode(),
+            start.to_bytes() if wants_state else b"",
+            end.to_bytes() if wants_state else b"",
+        )
+
+    def _view(self, _: list[bytes]) -> tuple[bytes, ...]:
+        """Read the state as it is now: who wrote a leaked field is found step by step."""
+        snapshot = capture(self._world, self._at, contract_of(self._world)).snapshot
+        return b"v", snapshot.to_bytes()
+
+    def _attributes(self, parts: list[bytes]) -> tuple[bytes, ...]:
+        """Build and reset a world that may lack a contract, and read what it holds."""
+        settings = decode(parts[0])
+        world = build(self._factory, self._leading, self._at, settings["with"])
+        self._at.begin(settings["seed"], instance="", rules=())
+        world.reset(seed=settings["seed"])
+        tables, left_out = read_attributes(world, leave={id(self._at)})
+        name = type(world).__qualname__
+        return b"n", Snapshot.of("proposal", {"state": tables}).to_bytes(), encode([name, left_out])
+
+    def _debug(self, _: list[bytes]) -> tuple[bytes, ...]:
+        import pdb
+
+        world = self._world
+        pdb.Pdb(nosigint=True).set_trace(sys._getframe())
+        del world
+        return (b"d",)
+
+    def debug_if_asked(self) -> None:
+        """Open the debugger where the world raised, if --pdb was given."""
+        if self._is_debugging:
+            import pdb
+
+            pdb.post_mortem(sys.exc_info()[2])
+
+    def _close(self, _: list[bytes]) -> tuple[bytes, ...]:
+        close = getattr(self._world, "close", None)
+        if close is not None:
+            close()
+        return (b"c",)
+
+
+def build(
+    factory: Callable[..., Any], leading: tuple[Any, ...], at: At, values: Mapping[str, Any]
+) -> Any:
+    """Build a world, giving it ``at`` if its constructor takes it.
+
+    Raises:
+        WorldError: CD-213, its constructor does not take one of ``values``.
+    """
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        parameters = {}  # type: ignore[assignment]
+    takes_any = any(item.kind is item.VAR_KEYWORD for item in parameters.values())
+    unknown = [name for name in values if name not in parameters and not takes_any]
+    if parameters and unknown:
+        raise WorldError(
+            "CD-213",
+            f"the world takes no argument {unknown[0]!r}",
+            where="`with` of the suite, or -T",
+            do=f"use one of: {', '.join(name for name in parameters if name != 'at') or 'none'}",
+        )
+    given = {"at": at} if "at" in parameters else {}
+    return factory(*leading, **given, **values)
+
+
+def await_condition(condition: Callable[[], Any], name: str, timeout_s: float) -> None:
+    """Ask ``condition`` until it holds.
+
+    Raises:
+        TimeoutError: It did not hold within ``timeout_s`` seconds.
+    """
+    deadline = time.monotonic() + timeout_s
+    pause_s = 0.001
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the condition {name!r} did not hold within {timeout_s} s")
+        # The world has no event to wait on, only an answer to ask for: ask ever slower.
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, 0.1)
+
+
+def _wire(value: Any) -> bytes:
+    return encode(value, inline_bytes=ALL_BYTES)
+
+
+def _reward(reward: Any) -> float | None:
+    return None if reward is None else float(reward)
+
+
+def _space(world: Any) -> Any:
+    describe = getattr(world, "spaces", None)
+    if callable(describe):
+        return describe()
+    return describe_space(getattr(world, "action_space", None))
+
+
+def _failure(kind: bytes, error: Exception) -> dict[str, Any]:
+    stage = {b"B": "build", b"R": "reset", b"S": "step", b"E": "capture", b"V": "capture"}
+    is_ours = isinstance(error, CleandeskError)
+    return {
+        "code": error.code if is_ours else "",  # type: ignore[attr-defined]
+        "do": error.do if is_ours else "",  # type: ignore[attr-defined]
+        "message": error.message if is_ours else f"{type(error).__name__}: {error}"[:2000],  # type: ignore[attr-defined]
+        "premise": isinstance(error, PremiseError),
+        "stage": stage.get(kind, "close"),
+        "traceback": "".join(traceback.format_exception(error))[-8000:],
+        "where": error.where if is_ours else "",  # type: ignore[attr-defined]
+    }
