@@ -1,6 +1,6 @@
 """Measure everything, or the named subjects, and print one table.
 
-    python -m benchmarks [SUBJECT...] [--json]
+python -m benchmarks [SUBJECT...] [--json]
 """
 
 from __future__ import annotations

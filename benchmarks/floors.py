@@ -1,6 +1,6 @@
 """The bare floors of the loop: a fork, and the messages of one step.
 
-    python -m benchmarks.floors fork|pipes
+python -m benchmarks.floors fork|pipes
 """
 
 from __future__ import annotations

@@ -28,9 +28,7 @@ def rows() -> list[Row]:
     found: list[Row] = []
     for isolation in ISOLATIONS:
         step = (cpu[isolation, "steps"] - cpu[isolation, "empty"]) / (EPISODES * STEPS) * 1e3
-        found.append(
-            Figure(f"step, {isolation}", step, "ms", pipes_ms, "bare pipes", target=0.1)
-        )
+        found.append(Figure(f"step, {isolation}", step, "ms", pipes_ms, "bare pipes", target=0.1))
     for isolation, floor_ms in (("shared", 0.0), ("fork", fork_ms)):
         found.append(
             Figure(

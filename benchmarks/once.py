@@ -1,6 +1,6 @@
 """One run of ours in a process of its own, which says what the run took.
 
-    python -m benchmarks.once SUITE ISOLATION WORKERS LIMIT
+python -m benchmarks.once SUITE ISOLATION WORKERS LIMIT
 """
 
 from __future__ import annotations

@@ -1,15 +1,87 @@
-"""Hypothesis profiles: how long the law tests search.
+"""What the tests share: how long law tests search, and running suites for real.
 
 ``HYPOTHESIS_PROFILE=thorough`` searches ten times as long, ``nightly`` two hundred times.
 """
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from hypothesis import settings
+import pytest
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("dev", max_examples=100, deadline=None)
-settings.register_profile("thorough", max_examples=1_000, deadline=None, derandomize=True)
-settings.register_profile("nightly", max_examples=20_000, deadline=None)
+# No test here is about time: a busy machine is no failure.
+settings.register_profile(
+    "dev", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("thorough", settings.get_profile("dev"), max_examples=1_000)
+settings.register_profile("nightly", settings.get_profile("dev"), max_examples=20_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+PLANTED = Path(__file__).parent / "faults" / "worlds"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run that was made, and how to look into it."""
+
+    result: Any
+
+    @property
+    def folder(self) -> Path:
+        return self.result.run
+
+    def verdict(self, episode: str) -> dict[str, Any]:
+        return self.entries(episode)[-1]
+
+    def entries(self, episode: str) -> list[dict[str, Any]]:
+        from cleandesk.log import episode_path, read_episode
+
+        return read_episode(episode_path(self.folder, episode))
+
+    def kinds(self, episode: str, kind: str) -> list[dict[str, Any]]:
+        return [entry for entry in self.entries(episode) if entry["kind"] == kind]
+
+
+class Suites:
+    """Writes suites whose tasks are given as tables, and runs them."""
+
+    planted = PLANTED
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._numbers = itertools.count(1)
+
+    def write(self, tasks: list[dict[str, Any]], **top: Any) -> Path:
+        folder = self.folder / f"suite{next(self._numbers)}"
+        folder.mkdir()
+        lines = [f"{key} = {as_toml(value)}" for key, value in top.items()]
+        path = folder / "planted.toml"
+        path.write_text("\n".join([*lines, "[[tasks]]", 'from = "tasks.jsonl"']) + "\n")
+        rows = [{"goal": "Do it.", "expect": {}, **task} for task in tasks]
+        rows = [{key: value for key, value in row.items() if value is not None} for row in rows]
+        (folder / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    def run(self, tasks: list[dict[str, Any]], agent: Any, top: Any = None, **chosen: Any) -> Ran:
+        from cleandesk.run.conduct import run
+
+        suite = self.write(tasks, **(top or {}))
+        return Ran(run(suite, agent, **{"log_dir": suite.parent / "runs", **chosen}))
+
+
+def as_toml(value: Any) -> str:
+    if isinstance(value, dict):
+        inner = ", ".join(f"{key} = {as_toml(item)}" for key, item in value.items())
+        return f"{{ {inner} }}"
+    return json.dumps(value)
+
+
+@pytest.fixture(scope="session")
+def suites(tmp_path_factory: pytest.TempPathFactory) -> Suites:
+    return Suites(tmp_path_factory.mktemp("suites"))

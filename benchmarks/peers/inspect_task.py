@@ -13,7 +13,8 @@ import resource
 import sys
 import time
 
-from inspect_ai import Task, eval as run_eval
+from inspect_ai import Task
+from inspect_ai import eval as run_eval
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, accuracy, scorer

@@ -113,6 +113,8 @@ def channel_of_arguments() -> Channel:
     for descriptor in map(int, sys.argv[1:]):
         # What a role starts must not hold its channel open after it.
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - it takes no names
+    # A role is ended by a signal, which would take what it printed last with it.
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     channel = Channel(int(sys.argv[1]), int(sys.argv[2]))
     poll = select.poll()
     poll.register(channel.descriptors[0], select.POLLIN)
@@ -187,10 +189,10 @@ def _carries(pid: int, needle: bytes) -> bool:
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    # A thread's children are listed under that thread.
-    for file in (_PROC / str(pid) / "task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            for child in map(int, file.read_text().split()):
+    with contextlib.suppress(OSError):
+        # A thread's children are listed under that thread.
+        for thread in list((_PROC / str(pid) / "task").iterdir()):
+            for child in map(int, (thread / "children").read_text().split()):
                 yield child
                 yield from _descendants(child)
 

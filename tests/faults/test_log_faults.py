@@ -166,11 +166,20 @@ def test_clean_record_passes_and_says_what_was_not_looked_at(good):
     assert with_root.status is without.status is Status.PASS
     assert with_root.witness is None
     assert "root not kept apart" not in with_root.not_checked
+    assert any(text.startswith("reruns: checked against") for text in with_root.not_checked)
+    assert not any(text.startswith("reruns: ") for text in without.not_checked)
     assert "root not kept apart" in without.not_checked
     assert "record.json: its score was not computed again" in without.not_checked
     facts = with_root.facts
     assert (facts["root"], facts["complete"], facts["unfinished"]) == (root, True, [])
     assert (facts["entries"], facts["episodes"], facts["reruns"], facts["objects"]) == (17, 2, 1, 1)
+
+
+def test_log_that_was_rewritten_and_then_extended_is_rewritten(good, run):
+    golden.rewrite_chain(run)
+    golden.extend_log(run)
+
+    assert reason_of(run, root=good[1]) == (REFUND, None, REWRITTEN)
 
 
 def test_missing_object_is_withheld_and_listed(good, run):
@@ -209,6 +218,17 @@ def test_link_or_pipe_among_the_logs_is_a_finding_and_is_not_followed(run):
     assert reason_of(run)[0] in {REFUND, "reruns/pipe.jsonl"}
 
 
+@pytest.mark.parametrize("name", ["episodes", "reruns", "objects"])
+def test_folder_that_is_a_link_or_a_file_is_a_finding_and_no_error(good, run, name):
+    (run / name).rename(run / "elsewhere")
+    (run / name).symlink_to(run / "elsewhere")
+    assert verify_run(run, good[1]).status is Status.FAIL
+
+    (run / name).unlink()
+    (run / name).write_bytes(b"")
+    assert verify_run(run, good[1]).status is Status.FAIL
+
+
 def test_seal_that_names_a_file_outside_the_folder_does_not_open_it(run):
     golden.edit_seal(
         run, lambda root: root["reruns"]["leaves"][0].update(file="reruns/../../x.jsonl")
@@ -223,7 +243,7 @@ def test_killed_run_is_unknown_and_says_how_far_it_goes(killed):
     verdict = verify_run(killed)
 
     assert (verdict.status, verdict.witness) == (Status.UNKNOWN, None)
-    assert "no root: the run did not finish" in verdict.not_checked
+    assert verdict.not_checked == ("no root: the run did not finish",)
     assert verdict.facts["complete"] is False
     assert verdict.facts["root"] is None
     assert verdict.facts["unfinished"] == [{"file": CART, "entries": 3, "torn": False}]
@@ -238,6 +258,15 @@ def test_torn_line_of_a_killed_run_is_no_finding(killed):
 
     assert verdict.status is Status.UNKNOWN
     assert verdict.facts["unfinished"] == [{"file": CART, "entries": 3, "torn": True}]
+
+
+def test_log_without_a_whole_entry_in_a_killed_run_is_no_finding(killed):
+    (killed / CART).write_bytes(b"")
+
+    verdict = verify_run(killed)
+
+    assert verdict.status is Status.UNKNOWN
+    assert verdict.facts["unfinished"] == [{"file": CART, "entries": 0, "torn": False}]
 
 
 def test_killed_run_whose_last_head_did_not_leave_says_so(killed):
@@ -298,6 +327,24 @@ def test_log_that_does_not_open_an_episode_is_named(killed):
     )
 
     assert reason_of(killed) == ("episodes/x/1-0.jsonl", 0, "entry 0 does not open an episode")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda root: root["reruns"].update(root=None),
+        lambda root: root["reruns"].update(root="0" * 64),
+        lambda root: root["reruns"].update(leaves=[]),
+        lambda root: root.update(reruns={"leaves": [], "root": None}),
+        lambda root: root.update(more=1),
+    ],
+    ids=range(5),
+)
+def test_edit_of_what_the_seal_says_of_reruns_is_found_by_the_seal_itself(good, run, edit):
+    """Law 6."""
+    golden.edit_seal(run, edit)
+
+    assert reason_of(run, root=good[1])[0] in {"root.json", RERUN}
 
 
 def test_seal_that_was_removed_is_missed_when_its_root_was_kept(good, run):
@@ -372,13 +419,26 @@ def test_heads_that_are_not_of_this_run_leave_it_undecided(good, tmp_path):
     assert "the heads in kept.jsonl: none of them is of this run" in verdict.not_checked
 
 
+def test_heads_of_another_run_of_the_same_plan_are_left_aside(good, tmp_path):
+    kept = tmp_path / "kept.jsonl"
+    other = another_runs_head() | {"plan": golden.plan_hash_of(good[0])}
+    kept.write_bytes(canonical(other) + b"\n" + (good[0] / "heads.jsonl").read_bytes())
+
+    assert verify_run(good[0], good[1], heads=kept).status is Status.PASS
+
+
 def test_heads_of_two_other_runs_of_the_plan_leave_it_undecided(good, tmp_path):
     kept = tmp_path / "kept.jsonl"
     plan_hash = golden.plan_hash_of(good[0])
     heads = [another_runs_head() | {"plan": plan_hash, "run": name} for name in "ab"]
     kept.write_bytes(b"".join(canonical(head) + b"\n" for head in heads))
 
-    assert verify_run(good[0], heads=kept).status is Status.UNKNOWN
+    verdict = verify_run(good[0], heads=kept)
+    assert verdict.status is Status.UNKNOWN
+    assert (
+        "the heads in kept.jsonl: they are of 2 runs of this plan, none of them named v1"
+        in verdict.not_checked
+    )
 
 
 def test_file_that_holds_no_heads_is_refused(good):
@@ -387,6 +447,12 @@ def test_file_that_holds_no_heads_is_refused(good):
     assert caught.value.where.endswith("line 1")
     with pytest.raises(LogError, match="CD-606 can't read"):
         verify_run(good[0], heads=good[0] / "no.jsonl")
+
+
+def test_head_that_is_spelled_in_another_way_is_named(run):
+    golden.replace_in(run / "heads.jsonl", b'{"entries":7,', b'{"entries": 7,')
+
+    assert reason_of(run) == ("heads.jsonl", 0, "this line is not a head")
 
 
 @pytest.mark.parametrize(

@@ -210,6 +210,8 @@ PLACES = {
     "record of a map": lambda value: {"k": value},
     "deep": lambda value: {"k": [({"x": value},)]},
     "field of an object": lambda value: [Named("m:C", {"f": value})],
+    "place among many": lambda value: {"k": [value, *range(70)]},
+    "key among many": lambda value: {"k": {"x": value} | {str(n): n for n in range(70)}},
 }
 
 
@@ -375,6 +377,7 @@ class Shelf:
 
 
 @given(values)
+@example({UUID(int=1)})
 def test_capturing_twice_gives_the_same_fingerprint(value):
     """Law 2: looking changes nothing."""
     world, at = Shelf([value]), At()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import threading
 
 import pytest
@@ -11,6 +12,7 @@ from cleandesk.channel import (
     Channel,
     ChannelClosedError,
     ChannelTimeoutError,
+    FrameBrokenError,
     FrameTooLargeError,
 )
 
@@ -149,3 +151,40 @@ def test_leaving_the_block_closes_both_descriptors():
     for descriptor in (read, write):
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.fstat(descriptor)
+
+
+def test_a_side_that_does_not_read_does_not_hold_up_the_sender(ends):
+    one, _ = ends
+    one.limit_sends()
+
+    with pytest.raises(ChannelTimeoutError):
+        one.send(b"x", bytes(1_000_000), timeout_s=0.01)
+
+
+def test_a_limited_send_still_arrives_whole(ends):
+    one, other = ends
+    one.limit_sends()
+    big = os.urandom(1_000_000)
+    sender = threading.Thread(target=one.send, args=(b"x", big), kwargs={"timeout_s": 10.0})
+    sender.start()
+    received = other.receive(10.0)
+    sender.join()
+
+    assert received == (b"x", [big])
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        struct.pack(">cIH", b"x", 0, 5) + bytes(40),
+        struct.pack(">cIH", b"x", 4, 1) + struct.pack(">I", 9) + bytes(40),
+        struct.pack(">cIH", b"x", 8, 1) + struct.pack(">I", 0) + bytes(40),
+    ],
+    ids=["parts without lengths", "a part beyond the frame", "bytes of no part"],
+)
+def test_what_is_no_frame_is_said_to_be_broken(ends, junk):
+    one, other = ends
+    os.write(one.descriptors[1], junk)
+
+    with pytest.raises(FrameBrokenError):
+        other.receive(1.0)

@@ -121,7 +121,7 @@ class Text(str):
         np.dtype("f8"),
         type(None),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_a_subclass_or_a_look_alike_is_refused_rather_than_guessed(value):
     with pytest.raises(StateError, match="CD-101"):

@@ -24,7 +24,7 @@ import json
 import shlex
 import subprocess
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import orjson
 
@@ -55,8 +55,8 @@ class CommandAgent:
 
     def __init__(self, command: str) -> None:
         self._command = command
-        self._input: BinaryIO = io.BytesIO()
-        self._output: BinaryIO = io.BytesIO()
+        self._input: IO[bytes] = io.BytesIO()
+        self._output: IO[bytes] = io.BytesIO()
 
     def play(self, session: Session) -> None:
         """Start the program and carry its answers out until one ends the episode."""

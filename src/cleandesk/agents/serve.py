@@ -216,11 +216,11 @@ def _failure(error: Exception) -> dict[str, Any]:
     used, blocked = reports()
     return {
         "blame": blame,
-        "blocked": decode(blocked) if blocked else [],
+        "blocked": blocked,
         "code": error.code if isinstance(error, CleandeskError) else "",
         "message": error.message if isinstance(error, CleandeskError) else text_of(error),
         "traceback": "".join(traceback.format_exception(error))[-8000:],
-        "usage": decode(used) if used else {},
+        "usage": used,
     }
 
 

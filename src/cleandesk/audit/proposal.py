@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from cleandesk.errors import shown
+from cleandesk.finding import registered
 from cleandesk.run.blame import Fault
 from cleandesk.run.importers import INDEPENDENT, RUNS, Importers
 from cleandesk.run.world_link import WorldLink, as_error
 from cleandesk.state import Change, Snapshot, decode, diff
+from cleandesk.state.reference import Path as FieldPath
+from cleandesk.state.reference import spelled
 
 _SECONDS = 60.0
 
@@ -85,28 +88,56 @@ def propose_contract(
         importers.stop()
     varies = diff(*shots)
     reads = tuple(shots[0].surfaces["state"])
-    return Proposal(world, seed, _code(name, reads, varies), reads, varies, tuple(not_read))
+    bridge, _, known_as = world.rpartition(":")
+    if bridge.partition(":")[0] in registered("bridge"):
+        # What the bridge keeps for itself is no state of the environment.
+        name, reads = known_as, tuple(table for table in reads if not table.startswith("_"))
+    code = _code(name, reads, _patterns(varies, shots[0]))
+    return Proposal(world, seed, code, reads, varies, tuple(not_read))
 
 
-def _code(name: str, reads: tuple[str, ...], varies: tuple[Change, ...]) -> str:
+def _patterns(varies: tuple[Change, ...], shot: Snapshot) -> list[str]:
+    """Return what to ignore: the fields that vary, of a list the whole list.
+
+    Two builds that differ at one place of a list tell nothing about its other places.
+    """
+    tree = shot.tree()["state"]
+    return sorted({spelled(_above_lists(change.path, tree)) for change in varies})
+
+
+def _above_lists(path: FieldPath, tree: Any) -> FieldPath:
+    value = tree
+    for place, part in enumerate(path):
+        if isinstance(value, list | tuple):
+            return path[:place]
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return path
+
+
+def _code(name: str, reads: tuple[str, ...], varying: list[str]) -> str:
     lines = [
         "import cleandesk as cd",
         "",
         "contract = cd.contract(",
-        f'    "{name.lower()}",',
+        f"    {_literal(name.lower())},",
         '    "1",',
         "    state=cd.objects(",
-        *(f'        "{table}",' for table in reads),
+        *(f"        {_literal(table)}," for table in reads),
     ]
-    if varies:
-        fields = sorted({change.field.removeprefix("state.") for change in varies})
+    if varying:
+        todo = _literal("TODO: differs between two builds; say why it may")
         lines.append("        ignore={")
-        lines += [
-            f"            {field!r}: 'TODO: differs between two builds; say why it may',"
-            for field in fields
-        ]
+        lines += [f"            {_literal(field)}: {todo}," for field in varying]
         lines.append("        },")
     return "\n".join([*lines, "    ),", ")"])
+
+
+def _literal(text: str) -> str:
+    """Spell a text as Python does, in double quotes; what can't be printed is escaped."""
+    spelling = repr(text)
+    if spelling.startswith('"'):
+        return spelling
+    return '"' + spelling[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
 
 
 def _side(value: Any) -> str:

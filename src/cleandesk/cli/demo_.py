@@ -32,6 +32,13 @@ from cleandesk.cli.output import finish, json_option, reporting
 def demo_command(log_dir: Path, workers: int, *, as_json: bool) -> None:
     """See a leak change a score, see it caught, and prove a real run.
 
+    Takes about two minutes, and needs the extra `gym` for its last part. Every run in it
+    is kept, and can be verified and compared.
+
+    \b
+    Example:
+        cleandesk demo --log-dir runs
+
     \b
     In Python:
         cleandesk.demo(log_dir="runs")
@@ -44,4 +51,4 @@ def demo_command(log_dir: Path, workers: int, *, as_json: bool) -> None:
         click.echo(render_demo(part, so_far), nl=False, err=as_json)
 
     shown = demo(log_dir, workers=workers, on_part=tell, watch=Progress)
-    finish("", shown.to_json(), as_json=as_json, status=0)
+    finish("", shown.to_json(), as_json=as_json, status=shown.status())

@@ -17,6 +17,13 @@ from cleandesk.cli.output import finish, json_option, reporting
 def init_command(name: Path, *, as_json: bool) -> None:
     """Make the folder NAME with a suite, a world and an agent that run at once.
 
+    Nothing is overwritten: NAME must not exist yet.
+
+    \b
+    Example:
+        cleandesk init mybench
+        cd mybench && cleandesk run suite.toml --agent agent.py:Clerk
+
     \b
     In Python:
         cleandesk.begin("mybench")

@@ -17,6 +17,10 @@ def list_command(*, as_json: bool) -> None:
     Packages add their own through the entry-point group `cleandesk`.
 
     \b
+    Example:
+        cleandesk list --json
+
+    \b
     In Python:
         cleandesk.catalogue()
     """  # noqa: D301 - click wants the control character

@@ -188,9 +188,10 @@ def _optional(path: Path) -> bytes | None:
 
 def _listed(run: RunFolder, *folders: Path) -> tuple[list[str], list[str]]:
     """Return the plain files below the folders, and what else stands there."""
-    files, others = [], []
-    for folder in folders:
-        for at, inner, names in list_folders(folder, onerror=_raise_unless_absent):
+    files = []
+    others = [run.relative(one) for one in folders if one.is_symlink() or one.is_file()]
+    for folder in (one for one in folders if one.is_dir() and not one.is_symlink()):
+        for at, inner, names in list_folders(folder, onerror=_raise):
             for path in (Path(at) / name for name in (*inner, *names)):
                 mode = path.lstat().st_mode
                 if stat.S_ISREG(mode):
@@ -200,9 +201,8 @@ def _listed(run: RunFolder, *folders: Path) -> tuple[list[str], list[str]]:
     return files, others
 
 
-def _raise_unless_absent(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):
-        raise error
+def _raise(error: OSError) -> None:
+    raise error  # A folder that can't be listed would else look like an empty one.
 
 
 def _parsed(entry: bytes) -> dict[str, Any]:

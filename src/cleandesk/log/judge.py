@@ -116,7 +116,7 @@ def _unsealed(evidence: Evidence, root: str | None) -> Iterator[Finding]:
 def _sealed(evidence: Evidence, seal: Seal, root: str | None) -> Iterator[Finding]:
     accepted = _Tree(seal.accepted, seal.root, leaf)
     yield from _tree(evidence, seal, accepted, root)
-    if seal.reruns and seal.reruns_root:
+    if seal.reruns_root is not None:
         yield from _tree(evidence, seal, _Tree(seal.reruns, seal.reruns_root, rerun_leaf), None)
     known = {sealed.file for sealed in (*seal.accepted, *seal.reruns)}
     for file in evidence.logs:

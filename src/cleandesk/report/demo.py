@@ -9,6 +9,8 @@ from cleandesk.report.text import WIDTH, percent, render_run
 from cleandesk.run.result import RunResult
 from cleandesk.suites.demo import JOB_AND_DAMAGE, Demo, Row
 
+_CELL = 24
+
 
 def render_demo(part: str, shown: Demo) -> str:
     """Return one part of the demo: ``scores``, ``refused`` or ``real``."""
@@ -24,7 +26,7 @@ def _scores(shown: Demo) -> str:
             "looks for the event."
         ),
         "",
-        f"{'before each try':<20} {'the checker':<20} {'score':>5}  {'95%':<16}{'record':<9}",
+        f"{'before each try':<20} {'the checker':<20} {'score':>5}  {'95%':<16}record",
     ]
     lines += [_row(row) for row in shown.rows]
     lines.append("")
@@ -37,7 +39,7 @@ def _row(row: Row) -> str:
     score = row.result.score or {"mean": 0.0, "low": 0.0, "high": 1.0}
     interval = f"[{percent(score['low'])}, {percent(score['high'])}]"
     word = "proven" if row.result.proven else "unproven"
-    return f"{row.reset:<20} {row.checker:<20} {percent(score['mean']):>5}  {interval:<16}{word:<9}"
+    return f"{row.reset:<20} {row.checker:<20} {percent(score['mean']):>5}  {interval:<16}{word}"
 
 
 def _wrong_verdicts(row: Row) -> list[str]:
@@ -108,19 +110,21 @@ def _real(shown: Demo) -> str:
 def _table(runs: Mapping[str, RunResult]) -> list[str]:
     tasks = sorted({task for result in runs.values() for task in result.by_task})
     width = max(map(len, tasks))
-    lines = [f"{'task':<{width}}  " + "  ".join(f"{agent + ' agent':>18}" for agent in runs)]
+    heads = [f"{agent + ' agent':>{_CELL}}" for agent in runs]
+    lines = [f"{'task':<{width}}  {'  '.join(heads)}"]
     for task in tasks:
-        cells = []
-        for result in runs.values():
-            row, metric = result.by_task.get(task), result.metrics.get(task)
-            if metric is not None:
-                cells.append(f"{metric['mean']:.1f} (a return)")
-            elif row is None or row["mean"] is None:
-                cells.append("-")
-            else:
-                cells.append(f"{row['mean']:.3f}")
-        lines.append(f"{task:<{width}}  " + "  ".join(f"{cell:>18}" for cell in cells))
+        cells = [f"{_cell(result, task):>{_CELL}}" for result in runs.values()]
+        lines.append(f"{task:<{width}}  {'  '.join(cells)}")
     return lines
+
+
+def _cell(result: RunResult, task: str) -> str:
+    row, metric = result.by_task.get(task), result.metrics.get(task)
+    if metric is not None:
+        return f"return {metric['mean']:.0f} [{metric['low']:.0f}, {metric['high']:.0f}]"
+    if row is None or row["mean"] is None:
+        return "-"
+    return f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
 
 
 def _next(runs: Mapping[str, RunResult]) -> list[str]:

@@ -6,6 +6,7 @@ texts of worlds and agents are escaped.
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -20,8 +21,15 @@ from cleandesk.verdict import Verdict
 
 WIDTH = 80
 _LABEL = 9
+_WIDE_LABEL = 13
 _MOST_ROWS = 30
+_MOST_CHANGES = 200
 _MOST_BLAMES = 5
+# Law 11: a report says when the known agents have not shown that a checker can be trusted.
+_UNAUDITED = (
+    "not shown to fail a do-nothing, an always-FAIL and a damaging agent, nor to pass a perfect one"
+)
+_TASK = 27
 
 
 def render_run(result: RunResult, *, by_task: bool = True) -> str:
@@ -29,10 +37,12 @@ def render_run(result: RunResult, *, by_task: bool = True) -> str:
     lines = [*_table(result), ""] if by_task else []
     lines += _labelled("score", _score(result))
     lines += _labelled("starts", _starts(result))
+    lines += _labelled("checker", [_UNAUDITED])
     lines += _labelled("blame", _blames(result)) if result.blames else []
+    lines += _labelled("actions", _notes(result)) if result.notes else []
     for warning in result.warnings:
         lines += _labelled("note", [shown(warning, 400)])
-    lines += _labelled("record", _record(result))
+    lines += _labelled("record", _record(result), is_cut=False)
     return "\n".join(lines) + "\n"
 
 
@@ -44,22 +54,20 @@ def percent(share: float) -> str:
 def render_verdict(verdict: Verdict) -> str:
     """Return the verdict on a record."""
     facts = verdict.facts or {}
-    lines = [
-        f"{verdict.status}  {facts.get('entries', 0)} entries, {facts.get('episodes', 0)} episodes"
-    ]
+    entries, episodes = facts.get("entries", 0), facts.get("episodes", 0)
+    rows = [(str(verdict.status), f"{_count(entries, 'entry')}, {_count(episodes, 'episode')}")]
     if verdict.witness is not None:
         place = verdict.witness["file"]
         if verdict.witness["entry"] is not None:
             place += f", entry {verdict.witness['entry']}"
-        lines += _labelled("where", [shown(place)])
-        lines += _labelled("what", [shown(verdict.witness["reason"], 400)])
+        rows += [("where", shown(place)), ("what", shown(verdict.witness["reason"], 400))]
     for row in facts.get("unfinished", [])[:5]:
         torn = ", its last line torn" if row["torn"] else ""
-        lines += _labelled("holds", [f"{shown(row['file'])}: {row['entries']} entries{torn}"])
+        rows.append(("holds", f"{shown(row['file'])}: {_count(row['entries'], 'entry')}{torn}"))
     if facts.get("root"):
-        lines += _labelled("root", [facts["root"]])
-    for limit in verdict.not_checked:
-        lines += _labelled("not told", [shown(limit, 300)])
+        rows.append(("root", facts["root"]))
+    rows += [("not checked", shown(limit, 300)) for limit in verdict.not_checked]
+    lines = [line for label, text in rows for line in _labelled(label, [text], _WIDE_LABEL)]
     return "\n".join(lines) + "\n"
 
 
@@ -69,32 +77,39 @@ def render_changes(changes: Iterable[Change]) -> str:
     if not rows:
         return "no difference\n"
     lines = [f"{len(rows)} {'field differs' if len(rows) == 1 else 'fields differ'}"]
-    for change in rows:
+    for change in rows[:_MOST_CHANGES]:
         before, after = _side(change.before), _side(change.after)
         text = f"{shown(change.field)}  {before} -> {after}"
         lines += textwrap.wrap(text, WIDTH - 2, initial_indent="  ", subsequent_indent="      ")
+    if len(rows) > _MOST_CHANGES:
+        lines.append(f"  +{len(rows) - _MOST_CHANGES} more, see --json")
     return "\n".join(lines) + "\n"
 
 
 def _table(result: RunResult) -> list[str]:
     rows = list(result.by_task.items())
-    width = max([4, *(len(shown(name, 40)) for name, _ in rows)])
-    width = min(width, 40)
-    lines = [f"{'task':<{width}}  episodes  scored   mean  steps each"]
+    width = min(_TASK, max([4, *(len(shown(name, _TASK)) for name, _ in rows)]))
+    lines = [f"{'task':<{width}}  episodes  scored   mean  {'95%':<14}  steps each"]
     for name, row in rows[:_MOST_ROWS]:
-        metric = result.metrics.get(name)
-        mean = f"{row['mean']:.3f}" if row["mean"] is not None else "-"
         each = row["steps"] / row["episodes"]
-        line = f"{shown(name, width):<{width}}  {row['episodes']:>8}  {row['scored']:>6}  {mean:>5}  {each:>10.1f}"
-        if metric is not None:
-            line = (
-                f"{shown(name, width):<{width}}  {row['episodes']:>8}  {'-':>6}  "
-                f"metric {_short(metric['mean'])} [{_short(metric['low'])}, {_short(metric['high'])}]"
-            )
-        lines.append(line)
+        cells = _mean(row, result.metrics.get(name), is_refused=result.refused is not None)
+        lines.append(
+            f"{shown(name, width):<{width}}  {row['episodes']:>8}  {row['scored']:>6}  "
+            f"{cells:<21}  {each:>10.1f}"
+        )
     if len(rows) > _MOST_ROWS:
         lines.append(f"+{len(rows) - _MOST_ROWS} more tasks")
     return lines
+
+
+def _mean(row: Mapping[str, Any], metric: Mapping[str, Any] | None, *, is_refused: bool) -> str:
+    if metric is not None:
+        return (
+            f"metric {_short(metric['mean'])} [{_short(metric['low'])}, {_short(metric['high'])}]"
+        )
+    if row["mean"] is None or is_refused:
+        return "    -"
+    return f"{row['mean']:.3f}  [{row['low']:.3f}, {row['high']:.3f}]"
 
 
 def _short(value: float) -> str:
@@ -113,28 +128,35 @@ def _score(result: RunResult) -> list[str]:
         return ["none: no episode could be scored"]
     score = result.score
     word = "" if result.proven else "  unproven"
-    lines = [
-        f"{score['mean']:.3f}  [{score['low']:.3f}, {score['high']:.3f}] 95%{word}",
-        f"{score['episodes']} episodes of {score['tasks']} tasks, se {score['se']:.3f}, "
-        f"{score['method']}",
+    method = score["method"].replace(") (", ", ")
+    return [
+        f"{score['mean']:.3f}  95% [{score['low']:.3f}, {score['high']:.3f}]{word}",
+        f"{_count(score['episodes'], 'episode')} of {_count(score['tasks'], 'task')}, "
+        f"se {score['se']:.3f}, {method}",
+        _set_aside(result),
     ]
+
+
+def _set_aside(result: RunResult) -> str:
     unscored = result.episodes["unscored"]
+    text = f"{unscored} set aside, {_count(result.reruns, 'rerun')}"
     if unscored and result.bounds:
         low, high = result.bounds
-        lines.append(f"{unscored} set aside, so it lies in {low:.3f} to {high:.3f}")
-    else:
-        lines.append(f"{unscored} set aside, {result.reruns} reruns")
-    return lines
+        text += f"; were all set aside 0 or all 1, the mean would be {low:.3f} or {high:.3f}"
+    return text
 
 
 def _starts(result: RunResult) -> list[str]:
     starts = result.starts
+    fields = _count(starts["fields_read"], "field")
     lines = [
         f"{starts['verified']} verified, {starts['wrong']} wrong, against: {starts['source']}; "
-        f"{starts['fields_read']} fields read",
-        f"not read: {'; '.join(shown(name, 60) for name in starts['not_read'][:6])}"
-        + (f"; +{len(starts['not_read']) - 6} more" if len(starts["not_read"]) > 6 else ""),
+        f"{fields} read"
     ]
+    not_read = starts["not_read"]
+    if not_read:
+        more = f"; +{len(not_read) - 6} more" if len(not_read) > 6 else ""
+        lines.append(f"not read: {'; '.join(shown(name, 60) for name in not_read[:6])}{more}")
     if starts["isolation"] != "shared":
         lines.append(
             f"clean by isolation ({starts['isolation']}): this does not show that the world's "
@@ -146,39 +168,63 @@ def _starts(result: RunResult) -> list[str]:
 def _blames(result: RunResult) -> list[str]:
     counts = Counter(row["blame"] for row in result.blames)
     lines = [", ".join(f"{blame} {count}" for blame, count in sorted(counts.items()))]
+    refused = result.refused["episode"] if result.refused is not None else None
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     # What was set aside first: that is what a reader can do something about.
     for row in sorted(result.blames, key=lambda row: row["blame"] == "agent"):
-        key = row["blame"], row["code"], task_of(row["episode"])
-        groups.setdefault(key, []).append(row)
+        # The wrong start at which a run was refused is told in full above.
+        if row["episode"] != refused:
+            key = row["blame"], row["code"], task_of(row["episode"])
+            groups.setdefault(key, []).append(row)
     for (blame, code, _), rows in list(groups.items())[:_MOST_BLAMES]:
         more = f" (+{len(rows) - 1} like it)" if len(rows) > 1 else ""
         text = f"{blame} {code} {rows[0]['episode']}{more}: {rows[0]['message']}"
         lines.append(shown(text, 230))
     if len(groups) > _MOST_BLAMES:
-        lines.append(f"+{len(groups) - _MOST_BLAMES} more tasks, see --json")
+        lines.append(f"+{_count(len(groups) - _MOST_BLAMES, 'more task')}, see --json")
     return lines
+
+
+def _notes(result: RunResult) -> list[str]:
+    first = result.notes[0]
+    return [
+        f"{len(result.notes)} could not be carried out, the first at {shown(first['episode'])} "
+        f"step {first['step']}: {shown(first['action_error'], 160)}"
+    ]
 
 
 def _record(result: RunResult) -> list[str]:
-    lines = [f"{'proven' if result.proven else 'unproven'}, in {result.run}", f"root {result.root}"]
+    word = "proven" if result.proven else "unproven"
+    lines = [f"{word}, in {shown(result.run, 1000)}", f"root {result.root}"]
     if result.same_plan is not None:
         is_same = result.same_plan["root"] == result.root
-        word = "the same root as" if is_same else "NOT the root of"
-        lines.append(f"{word} the last run of this plan ({result.same_plan['run']})")
+        said = "the same root as" if is_same else "NOT the root of"
+        lines.append(f"{said} the last run of this plan, {shown(result.same_plan['run'], 1000)}")
     return lines
 
 
-def _labelled(label: str, texts: Iterable[str]) -> list[str]:
-    """Return lines with a label in front of the first, wrapped under it."""
+def _labelled(
+    label: str, texts: Iterable[str], indent: int = _LABEL, *, is_cut: bool = True
+) -> list[str]:
+    """Return lines with a label in front of the first, wrapped under it.
+
+    ``is_cut=False`` leaves a long word whole: a path is there to be copied.
+    """
     lines: list[str] = []
     for text in texts:
         wrapped = textwrap.wrap(
-            text, WIDTH - _LABEL, break_long_words=True, break_on_hyphens=False
+            text, WIDTH - indent, break_long_words=is_cut, break_on_hyphens=False
         ) or [""]
         for line in wrapped:
-            lines.append(f"{label if not lines else '':<{_LABEL}}{line}".rstrip())
+            lines.append(f"{label if not lines else '':<{indent}}{line}".rstrip())
     return lines
+
+
+def _count(number: int, noun: str) -> str:
+    """Return ``1 episode`` or ``2 episodes``."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"
 
 
 def _side(value: Any) -> str:
@@ -204,13 +250,31 @@ def render_catalogue(found: Mapping[str, Mapping[str, str]]) -> str:
 def render_proposal(found: Proposal) -> str:
     """Return a first contract with what it rests on."""
     lines = _labelled("world", [f"{shown(found.world)}, built twice with seed {found.seed}"])
-    lines += _labelled("reads", [", ".join(found.reads) or "nothing"])
-    for change in found.varies[:_MOST_ROWS]:
-        sides = f"{_side(change.before)} | {_side(change.after)}"
-        lines += _labelled("varies", [shown(f"{change.field}: {sides}", 300)])
-    for name in found.not_read[:_MOST_ROWS]:
-        lines += _labelled("not read", [shown(name)])
+    lines += _labelled("reads", [", ".join(map(shown, found.reads)) or "nothing"])
+    if found.varies:
+        lines += _labelled("varies", _first(map(_variation, found.varies), len(found.varies)))
+        lines += _labelled(
+            "",
+            [
+                "no start can be verified while these are compared: draw them from at.rng and "
+                "at.clock, or ignore them with a reason"
+            ],
+        )
+    if found.not_read:
+        lines += _labelled("not read", _first(map(shown, found.not_read), len(found.not_read)))
+    lines += _labelled(
+        "next", ["put it into the world's class; under incidental= what an agent may change freely"]
+    )
     return "\n".join([*lines, "", found.code]) + "\n"
+
+
+def _first(texts: Iterable[str], total: int) -> list[str]:
+    more = [f"+{total - _MOST_ROWS} more"] if total > _MOST_ROWS else []
+    return [*itertools.islice(texts, _MOST_ROWS), *more]
+
+
+def _variation(change: Change) -> str:
+    return shown(f"{change.field}: {_side(change.before)} | {_side(change.after)}", 300)
 
 
 def render_classified(episode: str, blame: str, said: Mapping[str, Any]) -> str:
@@ -221,7 +285,7 @@ def render_classified(episode: str, blame: str, said: Mapping[str, Any]) -> str:
         lines.append("nothing is scored")
     else:
         lines.append(
-            f"score {score['mean']:.3f} [{score['low']:.3f}, {score['high']:.3f}] "
-            f"of {score['episodes']} episodes, {score['method']}"
+            f"score {score['mean']:.3f}  95% [{score['low']:.3f}, {score['high']:.3f}] "
+            f"of {_count(score['episodes'], 'episode')}, {score['method'].replace(') (', ', ')}"
         )
     return "\n".join([*lines, f"head of the classifications: {said['head']}"]) + "\n"

@@ -8,7 +8,9 @@ unclassified until a person says whose it was.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 
 class Blame(StrEnum):
@@ -35,11 +37,20 @@ class Fault(Exception):  # noqa: N818 - a finding on its way to the verdict, not
         code: Stable code, explained in docs/errors.md.
         message: What happened.
         detail: A traceback or the like, for people; kept beside the proof.
+        reported: What else its process said: ``usage``, and ``blocked`` connections.
     """
 
-    def __init__(self, blame: Blame, code: str, message: str, detail: str = "") -> None:
+    def __init__(
+        self,
+        blame: Blame,
+        code: str,
+        message: str,
+        detail: str = "",
+        reported: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(message)
         self.blame = blame
         self.code = code
         self.message = message
         self.detail = detail
+        self.reported: Mapping[str, Any] = reported or {}

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cleandesk.channel import ChannelClosedError, ChannelTimeoutError
+from cleandesk.channel import ChannelClosedError, ChannelTimeoutError, FrameTooLargeError
 from cleandesk.errors import CheckerError
 from cleandesk.processes import Role, start_role
 from cleandesk.run.blame import Blame, Fault
 from cleandesk.state import decode, encode
 
-_LIMIT_SECONDS = 120.0
+_LOAD_SECONDS = 300.0
 
 
 class CheckerLink:
     """A process that judges episodes; it holds what neither agent nor world may see."""
 
-    def __init__(self, path: Sequence[str], *, output: Path | None, debug: bool) -> None:
+    def __init__(
+        self, path: Sequence[str], *, limit_s: float, output: Path | None, debug: bool
+    ) -> None:
+        """Keep what the process needs; it starts with ``start`` or the first question.
+
+        Args:
+            path: Where modules and files of checkers are looked for.
+            limit_s: Seconds that one question may take.
+            output: File that takes what checkers print.
+            debug: Open the debugger where a checker raises; no time limit.
+        """
         self._path = list(path)
+        self._limit_s = None if debug else limit_s
         self._output = output
         self._is_debugging = debug
         self._role: Role | None = None
+        self._has_loaded = False
         self._needs: dict[bytes, dict[str, Any]] = {}
+
+    def start(self) -> None:
+        """Start the process if there is none; the first question would do so too."""
+        with contextlib.suppress(ChannelClosedError):
+            self._started()
 
     def load(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """Load the functions of ``spec``; return what evidence they ask for, and digests.
@@ -79,8 +97,28 @@ class CheckerLink:
         if self._role is not None:
             self._role.stop()
             self._role = None
+            self._has_loaded = False
 
-    def _ask(self, kind: bytes, *parts: bytes) -> tuple[bytes, list[bytes]]:
+    def _ask(self, kind: bytes, spec: bytes, *parts: bytes) -> tuple[bytes, list[bytes]]:
+        if kind != b"L" and not self._has_loaded:
+            # A new process imports the checkers first, which is no part of judging.
+            self._ask(b"L", spec)
+        self._has_loaded = True
+        limit_s = _LOAD_SECONDS if kind == b"L" and self._limit_s else self._limit_s
+        try:
+            channel = self._started().channel
+            channel.send(kind, spec, *parts, timeout_s=limit_s)
+            return channel.receive(limit_s)
+        except ChannelTimeoutError as error:
+            self.stop()
+            raise Fault(
+                Blame.CHECKER, "CD-742", f"the checker did not answer within {limit_s:g} s"
+            ) from error
+        except (ChannelClosedError, FrameTooLargeError) as error:
+            self.stop()
+            raise Fault(Blame.CHECKER, "CD-743", "the checker's process ended") from error
+
+    def _started(self) -> Role:
         if self._role is None:
             self._role = start_role(
                 "cleandesk.checkers.serve",
@@ -90,17 +128,7 @@ class CheckerLink:
             )
             hello = {"debug": self._is_debugging, "path": self._path}
             self._role.channel.send(b"H", encode(hello))
-        try:
-            self._role.channel.send(kind, *parts)
-            return self._role.channel.receive(None if self._is_debugging else _LIMIT_SECONDS)
-        except ChannelTimeoutError as error:
-            self.stop()
-            raise Fault(
-                Blame.CHECKER, "CD-742", f"the checker did not answer within {_LIMIT_SECONDS:g} s"
-            ) from error
-        except ChannelClosedError as error:
-            self.stop()
-            raise Fault(Blame.CHECKER, "CD-743", "the checker's process ended") from error
+        return self._role
 
 
 def _fault(failure: list[str]) -> Fault:

@@ -15,10 +15,12 @@ from typing import Any
 from cleandesk.errors import CleandeskError
 from cleandesk.log import RunFolder, seal, verify_run, write_json_atomically
 from cleandesk.run.anchor import INDEPENDENT
-from cleandesk.run.dispatch import Outcome, Result
+from cleandesk.run.blame import Blame
+from cleandesk.run.intake import Outcome
+from cleandesk.run.outcomes import Result
 from cleandesk.run.prepare import Prepared
 from cleandesk.run.result import RunResult, blame_rows
-from cleandesk.run.scores import bounds_of, metrics_of, score_of, task_of
+from cleandesk.run.scores import bounds_of, counted, metrics_of, score_of, task_of
 from cleandesk.verdict import Status
 
 
@@ -36,40 +38,35 @@ def close_run(prepared: Prepared, folder: Path, outcome: Outcome, begun: datetim
     """
     order = [item.episode for item in prepared.planned if item.episode in outcome.accepted]
     accepted = [outcome.accepted[episode] for episode in order]
-    reruns = [result for result in outcome.reruns if result["entries"]]
+    reruns = sorted(outcome.reruns, key=lambda row: (row["episode"], row["attempt"]))
     root = seal(folder, prepared.plan_hash, _rows(accepted), _rows(reruns))
     verdicts = [{"episode": result["episode"], **result["outcome"]} for result in accepted]
     families = {item.instance.task_id: item.instance.family for item in prepared.planned}
     score = None if outcome.refused is not None else score_of(verdicts, families)
-    record = _record(prepared, outcome, score, begun)
-    write_json_atomically(RunFolder(folder).record, record)
+    write_json_atomically(RunFolder(folder).record, _record(prepared, outcome, score, begun))
     is_sealed = verify_run(folder, root).status is Status.PASS
-    starts = _starts(prepared, outcome)
-    scored = [result for result in accepted if result["outcome"]["score"] is not None]
-    measured = [result for result in accepted if result["outcome"]["metric"] is not None]
-    is_proven = (
-        outcome.refused is None
-        and is_sealed
-        and bool(scored or measured)
-        and all(result["outcome"]["proven"] for result in [*scored, *measured])
-    )
+    rows = counted(verdicts)
+    scored = [row for row in rows if row["score"] is not None]
+    measured = [row for row in rows if row["metric"] is not None]
+    counting = scored + measured
+    is_proven = is_sealed and bool(counting) and all(row["proven"] for row in counting)
     return RunResult(
         run=folder,
         root=root,
-        proven=is_proven,
+        proven=is_proven and outcome.refused is None,
         episodes={
             "planned": len(prepared.planned),
             "scored": len(scored),
-            "unscored": len(prepared.planned) - len(scored) - len(measured),
+            "unscored": len(prepared.planned) - len(counting),
         },
         reruns=len(outcome.reruns),
-        starts=starts,
+        starts=_starts(prepared, outcome),
         score=score,
         bounds=bounds_of(verdicts, outcome.not_run) if score else None,
         metrics=metrics_of(verdicts),
         blames=blame_rows([*accepted, *outcome.reruns]),
         notes=[note for result in accepted for note in result["notes"]],
-        by_task=_by_task(accepted),
+        by_task=_by_task(accepted, rows),
         seeds=sorted({item.instance.seed for item in prepared.planned}),
         max_steps=_one_or_all({item.instance.limits.steps for item in prepared.planned}),
         warnings=_warnings(prepared, outcome, score),
@@ -125,20 +122,20 @@ def _starts(prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _by_task(accepted: Sequence[Result]) -> dict[str, Any]:
+def _by_task(accepted: Sequence[Result], counting: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Count by task; each mean with its own interval (law 12)."""
     rows: dict[str, dict[str, Any]] = {}
-    for result in accepted:
-        row = rows.setdefault(
-            task_of(result["episode"]), {"episodes": 0, "scored": 0, "steps": 0, "total": 0.0}
-        )
+    verdicts: dict[str, list[dict[str, Any]]] = {}
+    for result, verdict in zip(accepted, counting, strict=True):
+        task, score = task_of(result["episode"]), verdict["score"]
+        row = rows.setdefault(task, {"episodes": 0, "scored": 0, "steps": 0})
         row["episodes"] += 1
+        row["scored"] += score is not None
         row["steps"] += result["steps"]
-        if result["outcome"]["score"] is not None:
-            row["scored"] += 1
-            row["total"] += result["outcome"]["score"]
-    for row in rows.values():
-        total = row.pop("total")
-        row["mean"] = total / row["scored"] if row["scored"] else None
+        verdicts.setdefault(task, []).append({"episode": result["episode"], "score": score})
+    for task, row in rows.items():
+        held = score_of(verdicts[task], {}) or {}
+        row |= {name: held.get(name) for name in ("high", "low", "mean")}
     return rows
 
 
@@ -151,6 +148,15 @@ def _warnings(prepared: Prepared, outcome: Outcome, score: Mapping[str, Any] | N
     blocked = sorted({host for row in outcome.accepted.values() for host in row["blocked"]})
     if blocked:
         warnings.append(f"blocked connections: {', '.join(blocked)}")
+    broken = sorted(
+        {
+            task_of(episode)
+            for episode, row in outcome.accepted.items()
+            if row["outcome"]["blame"] == Blame.TASK
+        }
+    )
+    if broken:
+        warnings.append(f"quarantined, and in no score: {', '.join(broken)}")
     summing = _unpaid_tasks(prepared, outcome)
     if summing:
         warnings.append(

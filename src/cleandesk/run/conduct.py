@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cleandesk.errors import LogError
 from cleandesk.log import HeadsSink, RunFolder
+from cleandesk.log.store import cannot_write
 from cleandesk.run.closing import close_run
-from cleandesk.run.dispatch import Dispatch, Outcome, Result
+from cleandesk.run.dispatch import Dispatch
+from cleandesk.run.intake import Outcome
 from cleandesk.run.naming import agent_reference, suite_of
+from cleandesk.run.outcomes import Result
 from cleandesk.run.plan import Planned
 from cleandesk.run.prepare import Prepared, prepare
 from cleandesk.run.result import RunResult
@@ -46,6 +49,7 @@ def run(
     Raises:
         CleandeskError: The run can't be made: something named can't be found or used,
             the folder can't be written, the harness itself failed.
+        KeyboardInterrupt: It was stopped; the text says where what was logged is.
 
     Example:
         >>> run("calendar", agent="scripted", workers=2).score["mean"]
@@ -53,6 +57,7 @@ def run(
     """
     chosen = Settings(**settings)
     prepared = prepare(suite_of(suite, chosen.arguments), agent_reference(agent), chosen)
+    folder = None
     try:
         if on_plan is not None:
             on_plan(prepared)
@@ -60,7 +65,12 @@ def run(
         begun = datetime.now(UTC)
         outcome = _episodes(prepared, folder, on_result or (lambda _item, _result: None))
         return close_run(prepared, folder, outcome, begun)
+    except KeyboardInterrupt as error:
+        # Still what it was, so that nothing takes it for an error of the run's.
+        raise KeyboardInterrupt(_stopped(folder)) from error
     finally:
+        if folder is not None:
+            prepared.importers.save_prints(folder / "output" / "worlds.log")
         prepared.importers.stop()
 
 
@@ -76,9 +86,17 @@ def plan_run(suite: str | Path | Suite, agent: Any, **settings: Any) -> Prepared
     return prepared
 
 
+def _stopped(folder: Path | None) -> str:
+    if folder is None:
+        return "the run was stopped before its first episode"
+    return f"the run was stopped; what was logged is kept: cleandesk verify {folder}"
+
+
 def _make_folder(prepared: Prepared) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-    stem = f"{stamp}-{prepared.suite.name}-{prepared.plan_hash[:8]}"
+    # The suite's name may hold anything, also a way out of the folder.
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", prepared.suite.name).strip("-")[:60]
+    stem = f"{stamp}-{name or 'suite'}-{prepared.plan_hash[:8]}"
     folder = prepared.settings.log_dir / stem
     try:
         prepared.settings.log_dir.mkdir(parents=True, exist_ok=True)
@@ -92,12 +110,7 @@ def _make_folder(prepared: Prepared) -> Path:
         (folder / "output").mkdir()
         RunFolder(folder).plan.write_bytes(prepared.plan)
     except OSError as error:
-        raise LogError(
-            "CD-602",
-            f"the run folder can't be written: {error.strerror or error}",
-            where=str(folder),
-            do="free space, or choose another folder with --log-dir",
-        ) from error
+        raise cannot_write(error, folder) from error
     return folder
 
 
@@ -108,6 +121,7 @@ def _episodes(prepared: Prepared, folder: Path, on_result: OnResult) -> Outcome:
         "agent": prepared.agent,
         "agent_network": list(prepared.suite.network["agent"]),
         "agent_path": prepared.agent_path,
+        "checker_seconds": prepared.choices.checker_seconds,
         "debug": settings.debug,
         "folder": str(folder.resolve()),
         "output": str((folder / "output" / "roles.log").resolve()),
@@ -116,4 +130,4 @@ def _episodes(prepared: Prepared, folder: Path, on_result: OnResult) -> Outcome:
         "verbose": settings.verbose,
     }
     with HeadsSink.open(folder, prepared.plan_hash, settings.heads_to) as heads:
-        return dispatch.run(hello, heads, debug=settings.debug, verbose=settings.verbose)
+        return dispatch.run(hello, heads)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cleandesk.errors import StateError, shown
+from cleandesk.errors import CheckerError, StateError, shown
 from cleandesk.log import EpisodeWriter, read_object, write_object
 from cleandesk.run.agent_link import AgentLink, AgentTimeoutError, Turn
 from cleandesk.run.anchor import Expected
@@ -24,6 +24,7 @@ from cleandesk.run.blame import Blame, Fault
 from cleandesk.run.checker_link import CheckerLink
 from cleandesk.run.entries import settled, splice
 from cleandesk.run.leaks import Writers, leak, wrong_start
+from cleandesk.run.outcomes import append_verdict, blamed, judged
 from cleandesk.run.world_link import WorldLink
 from cleandesk.seeding import key
 from cleandesk.state import Change, Snapshot, decode, diff, encode
@@ -103,16 +104,17 @@ class Episode:
                     raise
                 # The agent's own failure is scored; what it changed until then is kept.
                 self._reason = "agent failed"
+                self._note_reports(fault)
                 self._finish(state=False)
-                outcome = _blamed(fault, score=0.0)
+                outcome = blamed(fault, score=0.0)
             else:
                 outcome = self._judge()
         except Fault as fault:
-            outcome = _blamed(fault)
+            self._note_reports(fault)
+            outcome = blamed(fault)
         self._roles.agent.dismiss(self._last)
         outcome["proven"] = bool(self._start["verified"])
-        self._append({"kind": "verdict", **{k: v for k, v in outcome.items() if k != "detail"}})
-        head, entries = self._log.close()
+        head, entries = append_verdict(self._log, outcome)
         times = {
             "agent": round(self._used["agent_seconds"], 6),
             "wall": round(time.monotonic() - begun, 6),
@@ -157,7 +159,7 @@ class Episode:
         """Reset the world and verify its start; return the first observation and info."""
         observation, info, facts_text, _ = self._roles.world.reset(self._instance, snapshot=False)
         facts = decode(facts_text)
-        self._note_blocked(facts)
+        self._note_blocked("world", facts["blocked"])
         changes: tuple[Change, ...] = ()
         shot = self._expected.object
         outside = facts["undeclared"]
@@ -235,13 +237,13 @@ class Episode:
         try:
             turn = self._roles.agent.turn(limit)
         except AgentTimeoutError:
+            self._used["agent_seconds"] += limit or 0.0
             is_total = total is not None and limit < self._limits["agent_seconds"]
             self._reason = "episode_agent_seconds" if is_total else "agent_seconds"
             return None
         self._used["agent_seconds"] += turn.seconds
-        if turn.usage:
-            for name, amount in decode(turn.usage).items():
-                self._used[name] += amount
+        self._count(turn.usage)
+        self._note_blocked("agent", turn.blocked)
         for name in ("tokens", "usd"):
             if self._limits[name] is not None and self._used[name] > self._limits[name]:
                 self._reason = name
@@ -267,12 +269,14 @@ class Episode:
             "truncated": b"true" if flags[1:] == b"1" else b"false",
         }
         if turn.usage:
-            parts["usage"] = turn.usage
-        if extra:
-            parts["also"] = extra
-            self._note_blocked(decode(extra))
+            parts["usage"] = encode(turn.usage)
+        more = decode(extra) if extra else {}
+        blocked = more.pop("blocked", [])
+        if more:
+            parts["also"] = encode(more)
         entry = splice(parts)
         self._log.append(entry)
+        self._note_blocked("world", blocked)
         self._trajectory.append(entry)
         self._rewards.append(decode(reward))
         if b'"action_error"' in info or b'"observation_error"' in info:
@@ -293,8 +297,19 @@ class Episode:
                     {"episode": self._job["episode"], "step": number, name: str(info[name])[:500]}
                 )
 
-    def _note_blocked(self, facts: Mapping[str, Any]) -> None:
-        self._blocked += facts.get("blocked", [])
+    def _note_blocked(self, by: str, hosts: Sequence[str]) -> None:
+        if hosts:
+            self._blocked += hosts
+            self._append({"blocked": list(hosts), "by": by, "kind": "network"})
+
+    def _note_reports(self, fault: Fault) -> None:
+        by = "world" if fault.blame is Blame.WORLD else "agent"
+        self._note_blocked(by, fault.reported.get("blocked", ()))
+        self._count(fault.reported.get("usage", {}))
+
+    def _count(self, usage: Mapping[str, Any]) -> None:
+        for name, amount in usage.items():
+            self._used[name] += amount
 
     def _finish(self, *, state: bool) -> list[bytes]:
         """Read the whole change and log it; return changes, start and end."""
@@ -308,12 +323,18 @@ class Episode:
             "reason": encode(self._reason),
             "steps": b"%d" % len(self.actions),
         }
+        if self._used["tokens"] or self._used["usd"]:
+            parts["usage"] = encode({name: self._used[name] for name in ("tokens", "usd")})
         self._log.append(splice(parts))
         return [changes, start, end]
 
     def _judge(self) -> dict[str, Any]:
         spec = {**self._instance["spec"], "incidental": self._incidental()}
-        needs = set(self._roles.checker.load(spec)["needs"])
+        try:
+            needs = set(self._roles.checker.load(spec)["needs"])
+        except CheckerError as error:
+            # It could be loaded when the run began.
+            raise Fault(Blame.CHECKER, error.code, error.message, error.where) from error
         changes, start, end = self._finish(state=bool(needs & {"start", "end"}))
         evidence = {
             "answer": self._answer,
@@ -332,8 +353,7 @@ class Episode:
             evidence["actions"] = b"[%s]" % b",".join(self.actions)
         if "trajectory" in needs:
             evidence["trajectory"] = b"[%s]" % b",".join(self._trajectory)
-        judged = self._roles.checker.judge(spec, evidence)
-        return _outcome(judged)
+        return judged(self._roles.checker.judge(spec, evidence))
 
     def _incidental(self) -> list[str]:
         own = [pattern.text for pattern in self._terms.incidental]
@@ -341,37 +361,6 @@ class Episode:
 
     def _append(self, entry: dict[str, Any]) -> None:
         self._log.append(encode(entry))
-
-
-def _blamed(fault: Fault, score: float | None = None) -> dict[str, Any]:
-    return {
-        "blame": fault.blame.value,
-        "code": fault.code,
-        "detail": fault.detail,
-        "explanation": "",
-        "message": fault.message,
-        "metric": None,
-        "score": score,
-    }
-
-
-def _outcome(judged: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn what the checker said into the verdict: a plain failure is the agent's."""
-    score, metric = judged["score"], judged["metric"]
-    blame = code = None
-    message = ""
-    if judged["unscored"] is not None:
-        blame, code, message = Blame.CHECKER.value, "CD-744", judged["unscored"]
-    elif score == 0:
-        blame, code, message = Blame.AGENT.value, "CD-751", judged["explanation"]
-    return {
-        "blame": blame,
-        "code": code,
-        "explanation": judged["explanation"],
-        "message": message,
-        "metric": metric,
-        "score": score,
-    }
 
 
 def _print_step(episode: str, number: int, entry: bytes) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import socket
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ RUNS, INDEPENDENT = 0, 1
 """Which importer: the one for the runs, or the one that builds independently."""
 
 _IMPORT_SECONDS = 300.0
+_MOST_PRINTED = 1 << 30
 
 
 class Importer:
@@ -71,17 +75,20 @@ class Importer:
         self.source = decode(parts[0])["source"]
 
     def child(self) -> Channel:
-        """Fork a child and return our end of the channel to it."""
-        ours, theirs = Channel.pair()
-        socket.send_fds(self._requests, [b"w"], list(theirs.descriptors))
-        theirs.close()
-        return ours
+        """Fork a child and return our end of the channel to it.
 
-    def hand(self, taker: socket.socket) -> None:
-        """Fork a child and hand the channel to it over ``taker``."""
-        channel = self.child()
-        socket.send_fds(taker, [b"c"], list(channel.descriptors))
-        channel.close()
+        Raises:
+            OSError: The importer is gone.
+        """
+        ours, theirs = Channel.pair()
+        try:
+            socket.send_fds(self._requests, [b"w"], list(theirs.descriptors))
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        return ours
 
     def stop(self) -> None:
         """End the importer and its children."""
@@ -90,15 +97,20 @@ class Importer:
 
 
 class Importers:
-    """The importers of a run, by world and variant."""
+    """The importers of a run, by world and variant.
+
+    What their worlds print is kept in a file without a name until somebody asks for it:
+    they start before there is a run folder.
+    """
 
     def __init__(
         self, *, path: Sequence[str], network: Sequence[str], output: Path | None, debug: bool
     ) -> None:
+        self._prints = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
         self._settings: dict[str, Any] = {
             "debug": debug,
             "network": list(network),
-            "output": output,
+            "output": output or self._prints,
             "path": list(path),
         }
         self._held: dict[tuple[str, int], Importer] = {}
@@ -119,14 +131,61 @@ class Importers:
         """Return one that was started."""
         return self._held[reference, variant]
 
-    def fresh(self, reference: str) -> Importer:
-        """Start one more, for a single episode (isolation ``spawn``); it is yours to stop."""
+    def hand(self, reference: str, variant: int, taker: socket.socket) -> None:
+        """Fork a child of an importer and hand the channel to it over ``taker``.
+
+        An importer that was killed is started again; its world is the same.
+
+        Raises:
+            ChannelClosedError: The taker is gone.
+        """
+        try:
+            channel = self._held[reference, variant].child()
+        except OSError:
+            self._held[reference, variant].stop()
+            self._held[reference, variant] = Importer(reference, variant, self._settings)
+            channel = self._held[reference, variant].child()
+        _give(channel, taker)
+
+    def hand_fresh(self, reference: str, taker: socket.socket) -> Importer:
+        """Start one more importer for a single world (isolation ``spawn``) and hand that over.
+
+        Nobody waits for it here: the channel is silent until the world is imported.
+
+        Returns:
+            The importer; it is yours to stop.
+
+        Raises:
+            ChannelClosedError: The taker is gone.
+        """
         importer = Importer(reference, RUNS, self._settings)
-        importer.ready()
+        try:
+            _give(importer.child(), taker)
+        except BaseException:
+            importer.stop()
+            raise
         return importer
+
+    def save_prints(self, path: Path) -> None:
+        """Write what the worlds printed; nothing is written where they printed nothing."""
+        self._prints.flush()
+        size = os.fstat(self._prints.fileno()).st_size
+        if size:
+            with path.open("wb") as file, contextlib.suppress(OSError):
+                os.sendfile(file.fileno(), self._prints.fileno(), 0, min(size, _MOST_PRINTED))
 
     def stop(self) -> None:
         """End them all."""
         for importer in self._held.values():
             importer.stop()
         self._held.clear()
+        self._prints.close()
+
+
+def _give(channel: Channel, taker: socket.socket) -> None:
+    try:
+        socket.send_fds(taker, [b"c"], list(channel.descriptors))
+    except OSError as error:
+        raise ChannelClosedError from error
+    finally:
+        channel.close()

@@ -61,8 +61,9 @@ def find_writers(
         return {}
     wanted = {change.field: change for change in leaked}
     writers: Writers = {}
-    world = open_world()
+    world = None
     try:
+        world = open_world()
         world.build(values, core=None, debug=False)
         seen: Snapshot | None = None
         for episode, instance, actions in past.episodes:
@@ -75,7 +76,8 @@ def find_writers(
     except Fault:
         return {}
     finally:
-        world.kill()
+        if world is not None:
+            world.kill()
     return {name: writer for name, writer in writers.items() if writer["step"] > 0}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -40,19 +41,35 @@ def agent_reference(agent: Any) -> str:
     """Return a reference by which another process can import ``agent``.
 
     Raises:
-        AgentError: CD-308, it can't be imported: a lambda, something inside a function,
-            or something typed at a prompt.
+        AgentError: CD-308, it can't be imported: a lambda, an object that was made here,
+            something inside a function, or something typed at a prompt.
     """
     if isinstance(agent, str):
         return agent
+    module = getattr(agent, "__module__", None) or ""
     name = getattr(agent, "__qualname__", type(agent).__qualname__)
-    module = getattr(agent, "__module__", "")
-    file = inspect.getsourcefile(agent) if callable(agent) else None
-    if "<" in name or not callable(agent) or (module == "__main__" and not file):
+    file = _file_of(agent)
+    is_found = _found(module, name) is agent
+    if not is_found or (module == "__main__" and file is None):
         raise AgentError(
             "CD-308",
             f"{name} can't be imported by the agent's own process",
             where="agent",
-            do="define it at the top of a file and give it as 'file.py:Name'",
+            do="define a class or function at the top of a file; give it, or 'file.py:Name'",
         )
     return f"{file}:{name}" if module == "__main__" else f"{module}:{name}"
+
+
+def _file_of(agent: Any) -> str | None:
+    try:
+        return inspect.getsourcefile(agent)
+    except TypeError:
+        return None
+
+
+def _found(module: str, name: str) -> Any:
+    """Return what another process would find: an object and not its class must not pass."""
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Any
 
-from cleandesk.errors import UsageError
-from cleandesk.log import iter_verdicts
+from cleandesk.errors import UsageError, shown
+from cleandesk.log import RunFolder, iter_verdicts
 from cleandesk.run.settings import Settings
 from cleandesk.state import encode
 from cleandesk.tasks import Instance, Suite, Task, fill, parse_seeds
+from cleandesk.worlds.network import NOT_SEEN
 
 _PACKAGES = ("cleandesk", "gymnasium", "minigrid", "mujoco", "Box2D", "numpy")
 
@@ -46,6 +47,7 @@ class Planned:
 class Choices:
     """The settings with the suite's answers and the defaults filled in."""
 
+    checker_seconds: float
     isolation: str
     on_wrong_start: str
     reruns: int
@@ -58,11 +60,12 @@ def choose(suite: Suite, settings: Settings) -> Choices:
     trials = settings.trials if settings.trials is not None else suite.trials
     reruns = settings.reruns if settings.reruns is not None else suite.reruns
     return Choices(
+        checker_seconds=float(settings.checker_seconds),
         isolation=settings.isolation or suite.isolation or "fork",
         on_wrong_start=settings.on_wrong_start or suite.on_wrong_start or "rerun",
         reruns=2 if reruns is None else reruns,
         trials=trials,
-        workers=1 if settings.debug else max(1, settings.workers),
+        workers=1 if settings.debug else settings.workers,
     )
 
 
@@ -118,6 +121,13 @@ def _of_task(task: Task, settings: Settings, choices: Choices) -> Iterator[Plann
 def _failed_episodes(settings: Settings) -> set[str] | None:
     if settings.failed is None:
         return None
+    if not RunFolder(settings.failed).plan.is_file():
+        raise UsageError(
+            "CD-703",
+            f"{shown(settings.failed)} is no run folder",
+            where="--failed",
+            do="give the folder that an earlier run printed",
+        )
     verdicts = iter_verdicts(settings.failed)
     return {episode for episode, entry in verdicts if entry.get("score") != 1.0}
 
@@ -144,12 +154,16 @@ def describe_plan(
     steps = sorted({instance.limits.steps for instance in instances.values()})
     plan = {
         "agent": found["agent"],
+        "checker_seconds": choices.checker_seconds,
         "checkers": found["checkers"],
         "episodes": [item.episode for item in planned],
         "format": "plan/1",
         "isolation": choices.isolation,
         "max_steps": steps,
-        "network": {name: list(hosts) for name, hosts in suite.network.items()},
+        "network": {
+            "not_seen": NOT_SEEN,
+            **{name: list(hosts) for name, hosts in suite.network.items()},
+        },
         "on_wrong_start": choices.on_wrong_start,
         "reruns": choices.reruns,
         "suite": {"digest": suite.digest, "name": suite.name, "version": suite.version},

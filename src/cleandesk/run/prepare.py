@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from cleandesk.errors import SuiteError
+from cleandesk.errors import CheckerError, SuiteError
 from cleandesk.run.agent_link import AgentLink
 from cleandesk.run.blame import Fault
 from cleandesk.run.checker_link import CheckerLink
@@ -62,18 +63,28 @@ class Prepared:
         references = sorted({item.instance.world or "" for item in self.planned})
         if "" in references:
             raise SuiteError(
-                "CD-406",
+                "CD-405",
                 "a task names no world",
                 where=f"suite {self.suite.name!r}",
                 do='write world = "..." at the top of the suite',
             )
-        self.importers.start(references)
-        self.worlds = [*self._describe_worlds()]
-        found = {
-            "agent": self._load_agent(),
-            "checkers": self._load_checkers(),
-            "worlds": self.worlds,
-        }
+        with contextlib.ExitStack() as stack:
+            # All of them load at the same time; the worlds are waited for first.
+            agent = AgentLink(self._agent_hello(), None)
+            stack.callback(agent.stop)
+            checker = CheckerLink(
+                self.path, limit_s=self.choices.checker_seconds, output=None, debug=False
+            )
+            stack.callback(checker.stop)
+            checker.start()
+            self.importers.start(references)
+            self.worlds = [*self._describe_worlds()]
+            agent.ready()
+            found = {
+                "agent": {"digest": agent.source, "reference": self.agent},
+                "checkers": self._load_checkers(checker),
+                "worlds": self.worlds,
+            }
         self.plan = describe_plan(self.suite, self.planned, self.choices, found)
 
     def _describe_worlds(self) -> Iterator[dict[str, Any]]:
@@ -102,25 +113,21 @@ class Prepared:
                 "with": instance.with_,
             }
 
-    def _load_agent(self) -> dict[str, str]:
-        hello = {
+    def _agent_hello(self) -> dict[str, Any]:
+        return {
             "core": None,
             "debug": False,
             "network": self.suite.network["agent"],
             "path": self.agent_path,
             "reference": self.agent,
         }
-        link = AgentLink(hello, None)
-        link.stop()
-        return {"digest": link.source, "reference": self.agent}
 
     @property
     def agent_path(self) -> list[str]:
         """Where agents are looked for: here first, then beside the suite."""
         return [str(Path.cwd()), str(self.suite.folder.resolve())]
 
-    def _load_checkers(self) -> dict[str, str]:
-        checker = CheckerLink(self.path, output=None, debug=False)
+    def _load_checkers(self, checker: CheckerLink) -> dict[str, str]:
         digests: dict[str, str] = {}
         pays = {world["reference"]: world["pays"] for world in self.worlds}
         try:
@@ -130,14 +137,19 @@ class Prepared:
                 if "rewards" in loaded["needs"]:
                     self._require_paid(item, pays)
                     self.summing.add(item.instance.task_id)
-        finally:
-            checker.stop()
+        except Fault as fault:
+            raise CheckerError(
+                fault.code,
+                f"{fault.message} while the checkers were loaded",
+                where=f"suite {self.suite.name!r}",
+                do="import the modules of its checkers by hand",
+            ) from fault
         return digests
 
     def _require_paid(self, item: Planned, pays: Mapping[str | None, str]) -> None:
         if pays.get(item.instance.world) == "end":
             raise SuiteError(
-                "CD-416",
+                "CD-417",
                 f"the task sums step rewards, and the world {item.instance.world!r} pays only at "
                 "the end: every sum would be 0",
                 where=f"task {item.instance.task_id!r}",

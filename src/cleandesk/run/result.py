@@ -26,7 +26,7 @@ class RunResult:
         metrics: Unbounded metrics by task.
         blames: One row for each failure: episode, blame, code, message.
         notes: What the worlds said of actions: episode, step, action_error.
-        by_task: Task -> episodes, scored, mean.
+        by_task: Task -> episodes, scored, steps, and its own mean, low and high.
         seeds: The seeds, sorted.
         max_steps: The step limit, or a list where tasks differ.
         warnings: What a reader must know, in sentences.

@@ -21,6 +21,20 @@ def instance_of(episode: str) -> str:
     return episode.rpartition("-")[0]
 
 
+def counted(verdicts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the verdicts without the scores of tasks that are quarantined.
+
+    A task whose own premises failed once is broken: what its other episodes were given
+    says nothing.
+    """
+    rows = list(verdicts)
+    broken = {task_of(row["episode"]) for row in rows if row.get("blame") == Blame.TASK}
+    return [
+        {**row, "metric": None, "score": None} if task_of(row["episode"]) in broken else row
+        for row in rows
+    ]
+
+
 def score_of(
     verdicts: Iterable[Mapping[str, Any]], families: Mapping[str, str]
 ) -> dict[str, Any] | None:
@@ -33,7 +47,7 @@ def score_of(
     Returns:
         mean, se, low, high (all in [0, 1]), method, tasks, episodes, warnings.
     """
-    rows = list(verdicts)
+    rows = counted(verdicts)
     scores: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         if row.get("score") is not None:
@@ -51,7 +65,7 @@ def score_of(
 def metrics_of(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return each task's unbounded metric: task -> mean, se, low, high, episodes."""
     values: dict[str, list[float]] = defaultdict(list)
-    for row in verdicts:
+    for row in counted(verdicts):
         if row.get("metric") is not None:
             values[task_of(row["episode"])].append(float(row["metric"]))
     found = {}
@@ -68,7 +82,7 @@ def bounds_of(
     """Return where the score would lie if all that was set aside were 0, or all were 1."""
     scores: dict[str, list[float]] = defaultdict(list)
     unscored: dict[str, int] = defaultdict(int)
-    for row in verdicts:
+    for row in counted(verdicts):
         key = instance_of(row["episode"])
         if row.get("score") is not None:
             scores[key].append(float(row["score"]))

@@ -17,13 +17,14 @@ from typing import Any
 from cleandesk.channel import Channel, ChannelClosedError
 from cleandesk.errors import CleandeskError
 from cleandesk.log import EpisodeWriter
-from cleandesk.processes import channel_of_arguments, pin_to
+from cleandesk.processes import channel_of_arguments, pin_to, tidy_with_parent
 from cleandesk.run.agent_link import AgentLink
 from cleandesk.run.anchor import Expected, build_expected
 from cleandesk.run.blame import Blame, Fault
 from cleandesk.run.checker_link import CheckerLink
 from cleandesk.run.episode import Episode, Roles
 from cleandesk.run.leaks import Past, Writers, find_writers
+from cleandesk.run.outcomes import close_unplayed
 from cleandesk.run.world_link import WorldLink
 from cleandesk.state import Change, decode, encode
 
@@ -31,6 +32,7 @@ from cleandesk.state import Change, decode, encode
 def main() -> None:
     """Serve jobs until the channel closes."""
     channel = channel_of_arguments()
+    tidy_with_parent()
     handed = socket.socket(fileno=int(sys.argv[3]))
     _, (hello,) = channel.receive()
     settings = decode(hello)
@@ -77,7 +79,15 @@ class _Worker:
             "reference": settings["agent"],
         }
         self._agent = AgentLink(hello, output)
-        self._checker = CheckerLink(settings["path"], output=output, debug=settings["debug"])
+        self._checker = CheckerLink(
+            settings["path"],
+            limit_s=settings["checker_seconds"],
+            output=output,
+            debug=settings["debug"],
+        )
+        # Both load at the same time.
+        self._checker.start()
+        self._agent.ready()
         self._shared: dict[str, _Shared] = {}
 
     def stop(self) -> None:
@@ -103,7 +113,8 @@ class _Worker:
                 for unused in given.values():
                     unused.close()
         except Fault as fault:
-            result |= self._early(job, fault, writer, path)
+            log = writer or EpisodeWriter(path, self._settings["plan"])
+            result |= close_unplayed(log, job["episode"], fault)
         except CleandeskError as error:
             result["fatal"] = [error.code, error.message, error.where, error.do]
         result["expected"] = expected.to_plain() if expected else None
@@ -113,6 +124,11 @@ class _Worker:
 
     def _take(self) -> Channel:
         _, descriptors, _, _ = socket.recv_fds(self._handed, 1, 2)
+        if not descriptors:
+            # The run is gone.
+            raise ChannelClosedError
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)  # noqa: FBT003 - it takes no names
         return Channel(*descriptors)
 
     def _expected(self, job: Mapping[str, Any], given: dict[str, Channel]) -> Expected:
@@ -151,6 +167,7 @@ class _Worker:
                 shared.world.debug()
         except BaseException:
             shared.world.kill()
+            self._shared.pop(job["world_key"], None)
             raise
         blame = result["outcome"]["blame"]
         if not is_shared:
@@ -194,38 +211,6 @@ class _Worker:
             lambda: WorldLink(self._take(), limit_s=limit),
             job["instance"]["with_"],
         )
-
-    def _early(
-        self, job: Mapping[str, Any], fault: Fault, writer: EpisodeWriter | None, path: Path
-    ) -> dict[str, Any]:
-        """Log an episode that ended before its world was there."""
-        outcome = {
-            "blame": fault.blame.value,
-            "code": fault.code,
-            "explanation": "",
-            "message": fault.message,
-            "metric": None,
-            "proven": False,
-            "score": None,
-        }
-        log = writer or EpisodeWriter(path, self._settings["plan"])
-        if not log.entries:
-            log.append(encode({"episode": job["episode"], "kind": "open"}))
-        log.append(encode({"kind": "verdict", **outcome}))
-        head, entries = log.close()
-        return {
-            "blocked": [],
-            "entries": entries,
-            "head": head,
-            "notes": [],
-            "outcome": {**outcome, "detail": fault.detail},
-            "pays_nothing": False,
-            "reason": "",
-            "seconds": {"agent": 0.0, "wall": 0.0, "world": 0.0},
-            "start": None,
-            "steps": 0,
-            "usage": {"tokens": 0, "usd": 0.0},
-        }
 
 
 if __name__ == "__main__":

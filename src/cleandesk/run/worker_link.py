@@ -14,6 +14,7 @@ from cleandesk.run.plan import Planned
 from cleandesk.state import decode, encode
 
 _START_SECONDS = 300.0
+_END_SECONDS = 5.0
 
 
 class WorkerLink:
@@ -70,7 +71,11 @@ class WorkerLink:
         return self._role.pid
 
     def assign(self, item: Planned, attempt: int, job: Mapping[str, Any]) -> None:
-        """Give it a job; its world channels were or will be handed over ``handed``."""
+        """Give it a job; its world channels were handed over ``handed``.
+
+        Raises:
+            ChannelClosedError: It is gone.
+        """
         self.job, self.attempt = item, attempt
         self._role.channel.send(b"J", encode(dict(job)))
 
@@ -81,6 +86,10 @@ class WorkerLink:
             ChannelClosedError: It is gone.
         """
         return self._role.channel.receive()
+
+    def status(self) -> int | None:
+        """Return the exit status of a worker that is gone, as far as it is known."""
+        return self._role.wait(_END_SECONDS)
 
     def stop(self) -> None:
         """End the worker and its agent and checker."""

@@ -26,7 +26,8 @@ _STAGES = {
     b"V": "capture",
     b"N": "reset",
 }
-_START_SECONDS = 30.0
+_START_SECONDS = 120.0
+"""A new interpreter (isolation ``spawn``) imports the world first."""
 
 
 class WorldLink:
@@ -43,6 +44,7 @@ class WorldLink:
         Raises:
             Fault: The child did not say hello.
         """
+        channel.limit_sends()
         self._channel = channel
         self.limit_s = limit_s
         self.seconds = 0.0
@@ -108,14 +110,18 @@ class WorldLink:
         begun = time.monotonic()
         try:
             if kind != b"P":
-                self._channel.send(kind, *parts)
+                self._channel.send(kind, *parts, timeout_s=limit)
             answer, received = self._channel.receive(limit)
         except ChannelTimeoutError as error:
             self.kill()
             raise Fault(
                 Blame.WORLD, "CD-712", f"the world did not answer within {limit:g} s in {stage}"
             ) from error
-        except (ChannelClosedError, FrameTooLargeError) as error:
+        except FrameTooLargeError as error:
+            self.kill()
+            said = f"the world answered {error.size_bytes / 1e6:.0f} MB in {stage}"
+            raise Fault(Blame.WORLD, "CD-715", said) from error
+        except ChannelClosedError as error:
             self.kill()
             raise Fault(Blame.WORLD, "CD-713", f"the world's process ended in {stage}") from error
         finally:
@@ -131,10 +137,11 @@ def _fault(failure: Mapping[str, Any]) -> Fault:
         return Fault(Blame.TASK, "CD-714", message)
     if failure["code"]:
         where = f" ({failure['where']})" if failure["where"] else ""
-        return Fault(Blame.WORLD, failure["code"], f"{message}{where}", failure["do"])
-    return Fault(
-        Blame.WORLD, "CD-711", f"the world raised in {stage}: {message}", failure["traceback"]
-    )
+        said, detail = f"{message}{where}", failure["do"]
+    else:
+        said, detail = f"the world raised in {stage}: {message}", failure["traceback"]
+    code = failure["code"] or ("CD-725" if failure["blocked"] else "CD-711")
+    return Fault(Blame.WORLD, code, said, detail, {"blocked": failure["blocked"]})
 
 
 def as_error(fault: Fault, reference: str) -> Exception:

@@ -231,6 +231,9 @@ _SPELLINGS: dict[type, Callable[[_Encoder, Any, Path], str]] = {
     Named: _spell_named,
 }
 
+LEAVES = frozenset(_SPELLINGS) - {list, dict, tuple, set, frozenset, Named}
+"""The types that stand for themselves and hold no other value."""
+
 
 def spelled(path: Path) -> str:
     """Return ``path`` as people write it: ``events[3].title``."""

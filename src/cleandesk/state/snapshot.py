@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from cleandesk.errors import StateError
-from cleandesk.state.canon import Named, decode, encode, is_plain
+from cleandesk.state.canon import Named, decode, encode, encode_each, is_plain
 
 Kind = Literal["map", "list", "value"]
 Tree = Mapping[str, Mapping[str, Any]]
@@ -135,7 +135,7 @@ def _read_table(kind: Kind, records: list[list[str]]) -> Table:
 def _table(surface: str, name: str, value: Any) -> Table:
     try:
         if type(value) is dict:
-            rows = {_key(key): encode(record) for key, record in value.items()}
+            rows = dict(zip(map(_key, value), encode_each([*value.values()]), strict=True))
             # Two NaNs are two keys of one spelling: then the table is one record.
             return (
                 Table("map", rows)
@@ -143,9 +143,8 @@ def _table(surface: str, name: str, value: Any) -> Table:
                 else Table("value", {b"": encode(value)})
             )
         if type(value) is list:
-            return Table(
-                "list", {b"%d" % place: encode(record) for place, record in enumerate(value)}
-            )
+            records = encode_each(value)
+            return Table("list", {b"%d" % place: text for place, text in enumerate(records)})
         return Table("value", {b"": encode(value)})
     except StateError as error:
         raise _located(error, surface, name, value) from error

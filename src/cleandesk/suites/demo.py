@@ -87,6 +87,11 @@ class Demo:
             "refused": self.refused.to_json() if self.refused else None,
         }
 
+    def status(self) -> int:
+        """Return the exit status: 0 where the leak was refused and the real runs are proven."""
+        is_seen = self.refused is not None and self.refused.refused is not None
+        return max([0 if is_seen else 1, *(result.status() for result in self.real.values())])
+
 
 Watch = Callable[[], AbstractContextManager[Any]]
 

@@ -11,19 +11,18 @@ so that no property of an inner object runs.
 from __future__ import annotations
 
 import enum
-import functools
 import random
+import struct
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from cleandesk.errors import StateError, WorldError
 from cleandesk.state.canon import Named, is_plain
 from cleandesk.state.contract import SurfaceTerms
 from cleandesk.state.pattern import Pattern
-from cleandesk.state.prune import prune
-from cleandesk.state.reference import Path, encode_reference, spelled
+from cleandesk.state.reference import LEAVES, Path, encode_reference, spelled
 
 
 def objects(
@@ -69,23 +68,13 @@ def read_objects(
         WorldError: CD-211, a named attribute does not exist.
         StateError: CD-101, a value that canon/1 does not know (the path is named).
     """
-    ignored = [Pattern.parse(text) for text in terms.ignore]
+    walk = _Walk(None, [Pattern.parse(text).under(surface) for text in terms.ignore])
     tables: dict[str, Any] = {}
-    matched: set[str] = set()
     for table, dotted in terms.source["tables"].items():
         value = _attribute(world, dotted, surface)
-        is_left_out = False
-        for pattern in ignored:
-            if pattern.parts[0] not in {None, table}:
-                continue
-            rest = pattern.parts[1:]
-            value, fits = prune(_opened(value), rest) if rest else (None, True)
-            is_left_out = is_left_out or not rest
-            if fits:
-                matched.add(f"{surface}.{pattern.text}")
-        if not is_left_out:
-            tables[table] = flatten(value, (surface, table))
-    return tables, matched
+        if not walk.leaves_out((surface, table)):
+            tables[table] = walk.read(value, (surface, table), ())
+    return tables, walk.matched
 
 
 def read_attributes(world: object, leave: Collection[int]) -> tuple[dict[str, Any], list[str]]:
@@ -124,12 +113,6 @@ def _attribute(world: object, dotted: str, surface: str) -> Any:
     return value
 
 
-def _opened(value: Any) -> Any:
-    """Return an ordinary object as a ``Named``, so that patterns reach its fields."""
-    fields = _fields(value)
-    return value if fields is None else Named(_class_name(value), fields)
-
-
 def flatten(value: Any, path: Path = (), left_out: list[str] | None = None) -> Any:
     """Turn ``value`` into values that canon/1 knows.
 
@@ -142,119 +125,176 @@ def flatten(value: Any, path: Path = (), left_out: list[str] | None = None) -> A
     Raises:
         StateError: CD-101, a value that canon/1 does not know; CD-102, a cycle.
     """
-    if is_plain(value):
-        return value
-    return _Walk(left_out).read(value, path, ())
+    return _Walk(left_out, []).read(value, path, ())
 
 
 class _Walk:
-    def __init__(self, left_out: list[str] | None) -> None:
+    """One reading: what it leaves out, and which ignored patterns named something."""
+
+    def __init__(self, left_out: list[str] | None, ignored: list[Pattern]) -> None:
         self._left_out = left_out
+        self._ignored = ignored
+        self.matched: set[str] = set()
 
     def read(self, value: Any, path: Path, above: tuple[int, ...]) -> Any:
-        reader = _READERS.get(type(value)) or _reader_by_class(value)
-        if reader is not None:
-            return self._descend(reader(value), value, path, above)
-        fields = _fields(value)
-        if fields is not None:
-            return self._descend(Named(_class_name(value), fields), value, path, above)
+        if is_plain(value) and not self._looks_below(path):
+            return value
+        if type(value) in LEAVES:
+            return value
+        opened = _open(value)
+        if opened is not None:
+            return self._descend(opened, value, path, above)
         # It stands for itself, or the reference encoder says what it is and where.
         try:
             encode_reference(value)
         except StateError as error:
-            if self._left_out is None:
-                raise StateError(
-                    error.code, error.message, where=f"field {spelled(path)}", do=error.do
-                ) from error
-            self._left_out.append(f"{spelled(path)} ({_class_name(value)})")
-            return _LEFT_OUT
+            return self._refused(error.code, error.message, error.do, value, path)
         return value
+
+    def leaves_out(self, path: Path) -> bool:
+        """Tell whether the field at ``path`` is ignored, and note which pattern says so."""
+        fitting = [
+            pattern.text
+            for pattern in self._ignored
+            if len(pattern.parts) == len(path) and pattern.matches(str(path[0]), path[1:])
+        ]
+        self.matched.update(fitting)
+        return bool(fitting)
+
+    def _looks_below(self, path: Path) -> bool:
+        return any(_is_above(pattern, path) for pattern in self._ignored)
 
     def _descend(self, opened: Any, value: Any, path: Path, above: tuple[int, ...]) -> Any:
         if id(value) in above:
-            if self._left_out is None:
-                raise StateError(
-                    "CD-102",
-                    "a value contains itself",
-                    where=f"field {spelled(path)}",
-                    do="ignore that field in the contract with a reason",
-                )
-            self._left_out.append(f"{spelled(path)} (contains itself)")
-            return _LEFT_OUT
+            do = "ignore that field in the contract with a reason"
+            return self._refused("CD-102", "a value contains itself", do, value, path)
+        if len(above) >= _MAX_DEPTH:
+            do = "flatten it, or ignore the field in the contract with a reason"
+            message = f"a value is nested deeper than {_MAX_DEPTH}"
+            return self._refused("CD-102", message, do, value, path)
         inside = (*above, id(value))
         if isinstance(opened, Named):
-            return Named(opened.name, dict(self._items(opened.fields.items(), path, inside)))
+            return Named(opened.name, dict(self._items(opened.fields, path, inside)))
         if isinstance(opened, dict):
-            return dict(self._items(opened.items(), path, inside))
-        members = [item for _, item in self._items(enumerate(opened), path, inside)]
-        return type(opened)(members)
+            return dict(self._items(opened, path, inside))
+        if isinstance(opened, set | frozenset):
+            return self._members(opened, path, inside)
+        return type(opened)(self._places(opened, path, inside))
 
-    def _items(self, items: Any, path: Path, above: tuple[int, ...]) -> Iterator[tuple[Any, Any]]:
-        for key, item in items:
-            read = item if is_plain(item) else self.read(item, (*path, key), above)
+    def _items(
+        self, fields: Mapping[Any, Any], path: Path, above: tuple[int, ...]
+    ) -> Iterator[tuple[Any, Any]]:
+        if not fields:
+            self._meets_nothing(path)
+        for key, item in fields.items():
+            below = (*path, key)
+            if self._ignored and self.leaves_out(below):
+                continue
+            read = self.read(item, below, above)
             if read is not _LEFT_OUT:
                 yield key, read
+
+    def _places(self, items: Sequence[Any], path: Path, above: tuple[int, ...]) -> Iterator[Any]:
+        if not items:
+            self._meets_nothing(path)
+        for place, item in enumerate(items):
+            below = (*path, place)
+            # An ignored place stays as None, so that the others keep their numbers.
+            read = (
+                None if self._ignored and self.leaves_out(below) else self.read(item, below, above)
+            )
+            if read is not _LEFT_OUT:
+                yield read
+
+    def _members(self, items: set[Any] | frozenset[Any], path: Path, above: tuple[int, ...]) -> Any:
+        read = [self.read(item, (*path, "{}"), above) for item in items]
+        kept = [item for item in read if item is not _LEFT_OUT]
+        if not any(isinstance(item, Named | dict | list) for item in kept):
+            return type(items)(kept)
+        # Opened objects have no hash, and two that look alike are still two.
+        return Named(_class_name(items), {"items": sorted(kept, key=encode_reference)})
+
+    def _meets_nothing(self, path: Path) -> None:
+        """Let a ``*`` fit a container that is empty now and need not stay so."""
+        for pattern in self._ignored:
+            if _is_above(pattern, path) and pattern.parts[len(path)] is None:
+                self.matched.add(pattern.text)
+
+    def _refused(self, code: str, message: str, do: str, value: Any, path: Path) -> Any:
+        if self._left_out is None:
+            raise StateError(code, message, where=f"field {spelled(path)}", do=do)
+        why = "contains itself" if "itself" in message else _class_name(value)
+        self._left_out.append(f"{spelled(path)} ({why})")
+        return _LEFT_OUT
+
+
+def _is_above(pattern: Pattern, path: Path) -> bool:
+    """Tell whether ``pattern`` may name a field below ``path``."""
+    return len(pattern.parts) > len(path) and all(
+        part is None or part == str(segment)
+        for part, segment in zip(pattern.parts, path, strict=False)
+    )
 
 
 _LEFT_OUT = object()
 
 
-def _same(value: Any) -> Any:
-    return value
+_MAX_DEPTH = 200
 
 
-_READERS: dict[type, Callable[[Any], Any]] = {
-    dict: _same,
-    list: _same,
-    tuple: _same,
-    set: _same,
-    frozenset: _same,
-    deque: lambda value: Named("collections:deque", {"items": list(value), "maxlen": value.maxlen}),
-    # An object that was opened already, to leave out one of its fields.
-    Named: _same,
-    random.Random: lambda value: Named("random:Random", {"state": value.getstate()}),
-}
-
-
-def _reader_by_class(value: Any) -> Callable[[Any], Any] | None:
+def _open(value: Any) -> Any:
+    """Return what is inside ``value`` as a container, or None where it is opaque or a leaf."""
+    kind = type(value)
+    if kind in _CONTAINERS:
+        return value
+    if kind is deque:
+        return Named("collections:deque", {"items": list(value), "maxlen": value.maxlen})
+    if kind is random.Random:
+        return Named("random:Random", {"state": value.getstate()})
     if isinstance(value, enum.Enum):
-        return lambda held: Named(_class_name(held), {"name": held.name})
+        return Named(_class_name(value), {"name": value.name})
     if isinstance(value, type):
-        return lambda held: Named("type", {"name": f"{held.__module__}:{held.__qualname__}"})
+        return Named("type", {"name": f"{_module_name(value)}:{value.__qualname__}"})
+    if _is_numpy(value):
+        return _generator(value)
     if isinstance(value, dict):
         # A subclass keeps its name: an OrderedDict is not the same state as a dict.
-        return lambda held: Named(_class_name(held), {"items": dict(held)})
-    for kind in (bool, int, float, str, bytes, tuple, list):
-        if isinstance(value, kind) and type(value) is not kind and not _is_numpy(value):
-            return functools.partial(_subclass_value, kind)
-    return _generator_reader(value)
+        return Named(_class_name(value), {"items": dict(value), **_own(value)})
+    for base in _SUBCLASSED:
+        if isinstance(value, base):
+            return Named(_class_name(value), {"value": base(value), **_own(value)})
+    fields = _fields(value)
+    return None if fields is None else Named(_class_name(value), fields)
 
 
-def _subclass_value(kind: Callable[[Any], Any], held: Any) -> Named:
-    return Named(_class_name(held), {"value": kind(held)})
+_CONTAINERS = frozenset({dict, list, tuple, set, frozenset, Named})
+_SUBCLASSED: tuple[type[Any], ...] = (
+    bool, int, float, str, bytes, tuple, list, set, frozenset
+)  # fmt: skip
 
 
-def _generator_reader(value: Any) -> Callable[[Any], Any] | None:
-    numpy = sys.modules.get("numpy")
-    if numpy is None:
-        return None
+def _own(value: Any) -> dict[str, Any]:
+    attributes = getattr(value, "__dict__", None)
+    return {"attributes": dict(attributes)} if attributes else {}
+
+
+def _generator(value: Any) -> Named | None:
+    numpy = sys.modules["numpy"]
     if isinstance(value, numpy.random.Generator):
-        return lambda held: Named("numpy.random:Generator", dict(held.bit_generator.state))
+        return Named("numpy.random:Generator", dict(value.bit_generator.state))
     if isinstance(value, numpy.random.RandomState):
-        return lambda held: Named("numpy.random:RandomState", dict(held.get_state(legacy=False)))
+        return Named("numpy.random:RandomState", dict(value.get_state(legacy=False)))
     return None
 
 
 def _is_numpy(value: Any) -> bool:
-    return type(value).__module__ == "numpy"
+    return _module_name(type(value)).split(".")[0] == "numpy"
 
 
 def _fields(value: Any) -> dict[str, Any] | None:
     """Return the own attributes of an ordinary object, or None if it isn't one."""
     kind = type(value)
-    if _module_name(kind) in {"builtins", "numpy", "_thread", "types", "weakref"} or callable(
-        value
-    ):
+    if callable(value) or not _is_all_python(kind):
         return None
     own = getattr(value, "__dict__", None)
     slots = [
@@ -266,6 +306,28 @@ def _fields(value: Any) -> dict[str, Any] | None:
     if own is None and not slots:
         return None
     return {**{name: getattr(value, name) for name in slots}, **(own or {})}
+
+
+def _is_all_python(kind: type) -> bool:
+    """Tell whether instances keep their state in attributes and slots, and nowhere else.
+
+    An instance of a compiled class, or of a subclass of one, has memory that Python
+    can't see (a buffer, a queue): read by its attributes it would look empty (law 15).
+    """
+    if _module_name(kind) in _NEVER_OPENED or kind.__itemsize__:
+        return False
+    slots = sum(
+        name not in {"__dict__", "__weakref__"}
+        for owner in kind.__mro__
+        for name in _slot_names(owner)
+    )
+    # A positive offset is a pointer inside the instance; others are kept in front of it.
+    pointers = slots + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
+    return kind.__basicsize__ == object.__basicsize__ + pointers * _POINTER_BYTES
+
+
+_NEVER_OPENED = frozenset({"builtins", "_thread", "types", "weakref"})
+_POINTER_BYTES = struct.calcsize("P")
 
 
 def _slot_names(owner: type) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 from typing import Any
 
-from cleandesk.run.dispatch import Result
+from cleandesk.run.outcomes import Result
 from cleandesk.run.plan import Planned
 from cleandesk.run.prepare import Prepared
 

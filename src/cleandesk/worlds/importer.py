@@ -15,13 +15,20 @@ import random
 import signal
 import socket
 import sys
+import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cleandesk.channel import Channel
+from cleandesk.channel import Channel, ChannelClosedError
 from cleandesk.errors import CleandeskError, WorldError
 from cleandesk.finding import find, source_digest
-from cleandesk.processes import channel_of_arguments, die_with_parent
+from cleandesk.processes import (
+    channel_of_arguments,
+    die_with_parent,
+    end_all,
+    tidy_with_parent,
+)
 from cleandesk.state import decode, encode
 from cleandesk.worlds.network import guard_network
 from cleandesk.worlds.serve import serve_world
@@ -33,42 +40,55 @@ def main() -> None:
     requests = socket.socket(fileno=int(sys.argv[3]))
     _, (hello,) = channel.receive()
     settings: dict[str, Any] = decode(hello)
-    # As bytes, a child must not write what its parent's buffers hold.
     sys.path[:0] = settings["path"]
     guard_network(settings["network"])
     try:
-        factory, leading = find_world(settings["reference"])
+        factory, leading = find_world(settings["reference"], settings["path"])
         prepare_world(factory, leading)
     except CleandeskError as error:
         channel.send(b"X", encode([error.code, error.message, error.where, error.do]))
         return
     seed_globals(settings["variant"])
     channel.send(b"I", encode({"source": source_digest(factory)}))
+    # A child must not write what its parent's buffers hold.
+    sys.stdout.flush()
     # What exists now is never collected again, so that a child's pages stay shared.
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    # From here on this process runs no code of the world's.
+    tidy_with_parent()
     while True:
         data, descriptors, _, _ = socket.recv_fds(requests, 64, 2)
         if not data:
-            return
+            end_all()
+        own = os.getpid()
         if os.fork() == 0:
             requests.close()
             channel.close()
-            serve_child(Channel(*descriptors), factory, leading)
+            for descriptor in descriptors:
+                os.set_inheritable(descriptor, False)  # noqa: FBT003 - it takes no names
+            serve_child(Channel(*descriptors), factory, leading, own)
         for descriptor in descriptors:
             os.close(descriptor)
 
 
-def serve_child(channel: Channel, factory: Any, leading: tuple[Any, ...]) -> None:
+def serve_child(channel: Channel, factory: Any, leading: tuple[Any, ...], parent: int) -> None:
     """Serve one world over ``channel`` in this forked child, then end it."""
     status = 1
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         die_with_parent()
         os.setsid()
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        serve_world(channel, factory, leading)
-        status = 0
+        # The parent may have ended before the kernel knew that this child ends with it.
+        if os.getppid() == parent:
+            serve_world(channel, factory, leading)
+            status = 0
+    except ChannelClosedError:
+        pass
+    except BaseException:  # noqa: BLE001 - nothing may leave this function but by the next line
+        traceback.print_exc()
     finally:
         # Not sys.exit: a fork must not run what its parent registered for its own end.
         sys.stdout.flush()
@@ -76,10 +96,11 @@ def serve_child(channel: Channel, factory: Any, leading: tuple[Any, ...]) -> Non
         os._exit(status)
 
 
-def find_world(reference: str) -> tuple[Any, tuple[Any, ...]]:
+def find_world(reference: str, folders: Sequence[str]) -> tuple[Any, tuple[Any, ...]]:
     """Return the class or function that builds ``reference``, and its leading arguments.
 
-    ``gym:ID`` and other schemes of registered bridges give the bridge and the ID.
+    ``gym:ID`` and other schemes of registered bridges give the bridge and the ID. A
+    relative path of a file is looked for in ``folders`` first.
 
     Raises:
         WorldError: CD-201, there is no such world.
@@ -89,7 +110,7 @@ def find_world(reference: str) -> tuple[Any, tuple[Any, ...]]:
     scheme, _, rest = reference.partition(":")
     if rest and scheme in registered("bridge") and not Path(scheme).exists():
         return find("bridge", scheme), (rest,)
-    factory = find("world", reference)
+    factory = find("world", reference, folders=folders)
     if not callable(factory):
         raise WorldError(
             "CD-201",
@@ -101,9 +122,10 @@ def find_world(reference: str) -> tuple[Any, tuple[Any, ...]]:
 
 
 def prepare_world(factory: Any, leading: tuple[Any, ...]) -> None:
-    """Let the world import now what it would otherwise import in every child."""
+    """Let a bridge import now what it would otherwise import in every child."""
     prepare = getattr(factory, "prepare", None)
-    if prepare is not None:
+    # A world of the user's may have a method of that name, for its own ends.
+    if prepare is not None and leading:
         prepare(*leading)
 
 
@@ -113,6 +135,9 @@ def seed_globals(variant: int) -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(variant)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(variant)
 
 
 if __name__ == "__main__":

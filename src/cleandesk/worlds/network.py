@@ -124,4 +124,6 @@ def _block(host: str, port: str) -> None:
 def _text(value: Any) -> str | None:
     if value is None:
         return None
-    return value.decode(errors="replace").lower() if isinstance(value, bytes) else str(value).lower()
+    return (
+        value.decode(errors="replace").lower() if isinstance(value, bytes) else str(value).lower()
+    )

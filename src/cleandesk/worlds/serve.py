@@ -16,9 +16,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cleandesk.channel import Channel, ChannelClosedError
-from cleandesk.errors import CleandeskError, WorldError
+from cleandesk.errors import CleandeskError, WorldError, text_of
 from cleandesk.processes import pin_to
 from cleandesk.state import Pattern, Snapshot, decode, diff, encode, fingerprint
+from cleandesk.state.contract import Contract
 from cleandesk.state.diff import to_json
 from cleandesk.state.prune import pick
 from cleandesk.surfaces.objects import read_attributes
@@ -30,6 +31,10 @@ from cleandesk.worlds.spaces import describe_space
 
 ALL_BYTES = 1 << 62
 """On the wire arrays are always spelled in place: an agent needs the data."""
+
+
+_RESET_PARTS = ("observation", "info")
+_STEP_PARTS = ("observation", "reward", "terminated", "truncated", "info")
 
 
 class PremiseError(Exception):
@@ -47,7 +52,7 @@ def serve_world(channel: Channel, factory: Callable[..., Any], leading: tuple[An
             return
         try:
             answer = server.answer(kind, parts)
-        except Exception as error:  # noqa: BLE001 - a world may raise anything; blame is decided outside
+        except BaseException as error:  # noqa: BLE001 - a world may raise anything; blame is decided outside
             server.debug_if_asked()
             channel.send(b"X", encode(_failure(kind, error)))
             continue
@@ -81,6 +86,10 @@ class _Server:
         settings = decode(parts[0])
         pin_to(settings["core"])
         self._is_debugging = settings["debug"]
+        early = getattr(self._factory, "contract", None)
+        if isinstance(early, Contract):
+            # A world may ask for the time in its constructor already.
+            self._at.pin(early.clock)
         self._world = build(self._factory, self._leading, self._at, settings["with"])
         terms = contract_of(self._world)
         self._at.pin(terms.clock)
@@ -97,11 +106,17 @@ class _Server:
         settings = decode(parts[0])
         self._at.begin(settings["seed"], instance=settings["instance"], rules=settings["disturb"])
         self._schedule = Schedule(settings["events"], settings["seed"])
-        observation, info = self._world.reset(
-            seed=settings["seed"], options=settings["options"] or None
+        observation, info = _parts(
+            self._world.reset(seed=settings["seed"], options=settings["options"] or None),
+            "reset",
+            _RESET_PARTS,
         )
         for step in settings["setup"]:
             self._set_up(step)
+        observe = getattr(self._world, "observe", None)
+        if settings["setup"] and callable(observe):
+            # What reset returned is from before the setup.
+            observation = observe()
         terms = contract_of(self._world)
         self._start = capture(self._world, self._at, terms)
         snapshot = self._start.snapshot
@@ -125,6 +140,7 @@ class _Server:
         if name.startswith("_") or not callable(method):
             raise PremiseError(f"the world has no method {name!r} that a setup step may call")
         values = step.get("with", {})
+        _require_arguments(method, name, values)
         if "call" in step:
             method(**values)
         else:
@@ -141,7 +157,9 @@ class _Server:
 
     def _step(self, parts: list[bytes]) -> tuple[bytes, ...]:
         fired = self._schedule.fire(self._world)
-        observation, reward, terminated, truncated, info = self._world.step(decode(parts[0]))
+        observation, reward, terminated, truncated, info = _parts(
+            self._world.step(decode(parts[0])), "step", _STEP_PARTS
+        )
         extra: dict[str, Any] = {}
         if fired:
             extra["events"] = fired
@@ -248,6 +266,38 @@ def await_condition(condition: Callable[[], Any], name: str, timeout_s: float) -
         pause_s = min(2 * pause_s, 0.1)
 
 
+def _parts(returned: Any, method: str, names: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return what ``reset`` or ``step`` returned, if it has the parts that it must have.
+
+    Raises:
+        WorldError: CD-216, it has not.
+    """
+    held = tuple(returned) if isinstance(returned, tuple | list) else ()
+    what = ""
+    if len(held) != len(names):
+        what = f"{len(held)} values" if held else f"a {type(returned).__name__}"
+    elif not isinstance(held[-1], dict):
+        what = f"a {type(held[-1]).__name__} as its info"
+    if what:
+        raise WorldError(
+            "CD-216",
+            f"{method}() returned {what}",
+            where=f"{method}() of the world",
+            do=f"return {', '.join(names)}; info is a dict",
+        )
+    return held
+
+
+def _require_arguments(method: Callable[..., Any], name: str, values: Mapping[str, Any]) -> None:
+    try:
+        inspect.signature(method).bind(**values)
+    except TypeError as error:
+        raise PremiseError(f"the setup step {name!r} does not fit the world's: {error}") from error
+    except ValueError:
+        # Compiled, without a signature: calling it will tell.
+        return
+
+
 def _wire(value: Any) -> bytes:
     return encode(value, inline_bytes=ALL_BYTES)
 
@@ -263,13 +313,14 @@ def _space(world: Any) -> Any:
     return describe_space(getattr(world, "action_space", None))
 
 
-def _failure(kind: bytes, error: Exception) -> dict[str, Any]:
+def _failure(kind: bytes, error: BaseException) -> dict[str, Any]:
     stage = {b"B": "build", b"R": "reset", b"S": "step", b"E": "capture", b"V": "capture"}
     is_ours = isinstance(error, CleandeskError)
     return {
+        "blocked": take_blocked(),
         "code": error.code if is_ours else "",  # type: ignore[attr-defined]
         "do": error.do if is_ours else "",  # type: ignore[attr-defined]
-        "message": error.message if is_ours else f"{type(error).__name__}: {error}"[:2000],  # type: ignore[attr-defined]
+        "message": error.message if is_ours else text_of(error),  # type: ignore[attr-defined]
         "premise": isinstance(error, PremiseError),
         "stage": stage.get(kind, "close"),
         "traceback": "".join(traceback.format_exception(error))[-8000:],
