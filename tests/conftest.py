@@ -8,6 +8,10 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import signal
+import threading
+import time
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,10 +73,12 @@ class Suites:
         return path
 
     def run(self, tasks: list[dict[str, Any]], agent: Any, top: Any = None, **chosen: Any) -> Ran:
+        return self.run_file(self.write(tasks, **(top or {})), agent, **chosen)
+
+    def run_file(self, suite: str | Path, agent: Any, **chosen: Any) -> Ran:
         from cleandesk.run.conduct import run
 
-        suite = self.write(tasks, **(top or {}))
-        return Ran(run(suite, agent, **{"log_dir": suite.parent / "runs", **chosen}))
+        return Ran(run(suite, agent, **{"log_dir": Path(suite).parent / "runs", **chosen}))
 
 
 def as_toml(value: Any) -> str:
@@ -85,3 +91,61 @@ def as_toml(value: Any) -> str:
 @pytest.fixture(scope="session")
 def suites(tmp_path_factory: pytest.TempPathFactory) -> Suites:
     return Suites(tmp_path_factory.mktemp("suites"))
+
+
+@pytest.fixture
+def kill_roles():
+    """Kills the roles of one module that this process started; says which they were."""
+
+    def kill(module: str) -> list[int]:
+        found = []
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                parent = int(path.read_text().rpartition(")")[2].split()[1])
+                words = (path.parent / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if parent == os.getpid() and module.encode() in words:
+                found.append(int(path.parent.name))
+        for pid in found:
+            os.kill(pid, signal.SIGKILL)
+        return found
+
+    return kill
+
+
+def until(holds: Any, seconds: float = 20.0) -> bool:
+    """Wait for something that happens in another process and says nothing when it does."""
+    deadline = time.monotonic() + seconds
+    pause = threading.Event()
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        pause.wait(0.01)
+    return True
+
+
+@pytest.fixture
+def marked() -> Any:
+    """A variable for a program's environment, and whoever carries it: all that it started."""
+
+    class Marked:
+        def __init__(self) -> None:
+            self.environment = {"PLANTED_MARK": uuid.uuid4().hex}
+
+        def alive(self) -> list[str]:
+            mark = "=".join(*self.environment.items()).encode()
+            found = []
+            for path in Path("/proc").glob("[0-9]*/environ"):
+                try:
+                    if mark in path.read_bytes():
+                        words = (path.parent / "cmdline").read_bytes().split(b"\0")
+                        found.append(b" ".join(words).decode())
+                except OSError:
+                    continue
+            return found
+
+        def all_gone(self) -> bool:
+            return until(lambda: not self.alive())
+
+    return Marked()

@@ -14,7 +14,8 @@ from types import TracebackType
 
 _HEAD = struct.Struct(">cIH")
 _LENGTH = struct.Struct(">I")
-_CHUNK = 1 << 20
+# What a pipe holds. A larger read would have the allocator map and unmap memory each time.
+_CHUNK = 1 << 16
 
 
 class ChannelClosedError(Exception):
@@ -44,12 +45,13 @@ class Channel:
         limit_bytes: A frame that is larger is refused before it is read.
     """
 
-    __slots__ = ("_buffer", "_read", "_write", "limit_bytes")
+    __slots__ = ("_buffer", "_poll", "_read", "_write", "limit_bytes")
 
     def __init__(self, read: int, write: int, *, limit_bytes: int = 1 << 30) -> None:
         self._read = read
         self._write = write
         self._buffer = bytearray()
+        self._poll: select.poll | None = None
         self.limit_bytes = limit_bytes
 
     @classmethod
@@ -83,13 +85,16 @@ class Channel:
             ChannelClosedError: The other side is gone.
             ChannelTimeoutError: It did not take the frame in time.
         """
-        lengths = b"".join([_LENGTH.pack(len(part)) for part in parts])
-        body = b"".join((lengths, *parts))
-        data = memoryview(_HEAD.pack(kind, len(body), len(parts)) + body)
+        lengths = [_LENGTH.pack(len(part)) for part in parts]
+        size = len(parts) * _LENGTH.size + sum(map(len, parts))
+        head = _HEAD.pack(kind, size, len(parts))
+        rest: bytes | memoryview = b"".join((head, *lengths, *parts))
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        while data:
+        while rest:
             try:
-                data = data[os.write(self._write, data) :]
+                written = os.write(self._write, rest)
+                # As a rule all of it went at once, and no view is needed.
+                rest = memoryview(rest)[written:] if written < len(rest) else b""
             except BlockingIOError:
                 _await(self._write, select.POLLOUT, deadline)
             except OSError as error:
@@ -132,7 +137,7 @@ class Channel:
     def _fill(self, size: int, deadline: float | None) -> None:
         while len(self._buffer) < size:
             if deadline is not None:
-                _await(self._read, select.POLLIN, deadline)
+                self._await_input(deadline)
             try:
                 chunk = os.read(self._read, _CHUNK)
             except OSError as error:
@@ -141,12 +146,24 @@ class Channel:
                 raise ChannelClosedError
             self._buffer += chunk
 
+    def _await_input(self, deadline: float) -> None:
+        # Kept from call to call: registering anew would cost as much as waiting.
+        if self._poll is None:
+            if self._read < 0:
+                raise ChannelClosedError
+            self._poll = select.poll()
+            self._poll.register(self._read, select.POLLIN)
+        left = deadline - time.monotonic()
+        if not self._poll.poll(max(0.0, left * 1000)):
+            raise ChannelTimeoutError
+
     def close(self) -> None:
         """Close both descriptors; closing twice is fine."""
         for descriptor in self.descriptors:
             if descriptor >= 0:
                 os.close(descriptor)
         self._read = self._write = -1
+        self._poll = None
 
     def __enter__(self) -> Channel:
         return self

@@ -95,3 +95,23 @@ def text_of(error: BaseException, limit: int = 2000) -> str:
         return f"{name}: {error}"[:limit]
     except Exception:  # noqa: BLE001 - somebody else's __str__ may raise anything
         return f"{name} (its text can't be made)"
+
+
+def remade(code: str, message: str, *, where: str = "", do: str = "") -> CleandeskError:
+    """Return the error that another process raised, made anew from its parts."""
+    number = int(code.removeprefix("CD-"))
+    of_contract = range(202, 207)
+    kind = ContractError if number in of_contract else _AREAS.get(number // 100, RunError)
+    return kind(code, message, where=where, do=do)
+
+
+_AREAS: dict[int, type[CleandeskError]] = {
+    1: StateError,
+    2: WorldError,
+    3: AgentError,
+    4: SuiteError,
+    5: CheckerError,
+    6: LogError,
+    7: RunError,
+    8: UsageError,
+}

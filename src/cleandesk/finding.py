@@ -14,10 +14,9 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cleandesk.errors import (
     AgentError,
@@ -27,6 +26,9 @@ from cleandesk.errors import (
     WorldError,
     shown,
 )
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 _ERRORS: dict[str, tuple[type[CleandeskError], str]] = {
     "world": (WorldError, "CD-201"),
@@ -40,6 +42,9 @@ _ERRORS: dict[str, tuple[type[CleandeskError], str]] = {
 @functools.cache
 def registered(kind: str) -> dict[str, metadata.EntryPoint]:
     """Return the registered names of ``kind`` (``world``, ``agent``, ...), sorted."""
+    # Slow to import, and not needed where a module or file is named.
+    from importlib import metadata
+
     prefix = f"{kind}."
     found = {
         point.name.removeprefix(prefix): point

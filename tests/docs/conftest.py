@@ -86,6 +86,7 @@ def _printed(blocks: list[Block], folder: Path) -> dict[int, tuple[str, int]]:
     ]
     done = subprocess.run(
         ["bash", "-s"],
+        check=False,
         input="".join(parts),
         cwd=folder,
         env=_environment(),

@@ -269,6 +269,15 @@ def test_log_without_a_whole_entry_in_a_killed_run_is_no_finding(killed):
     assert verdict.facts["unfinished"] == [{"file": CART, "entries": 0, "torn": False}]
 
 
+def test_classifications_of_a_run_without_a_root_are_not_checked(good, killed):
+    shutil.copy(good[0] / "classified.jsonl", killed)
+
+    verdict = verify_run(killed)
+
+    assert verdict.status is Status.UNKNOWN
+    assert "classified.jsonl: it starts from a root, and there is none" in verdict.not_checked
+
+
 def test_killed_run_whose_last_head_did_not_leave_says_so(killed):
     cut_lines(killed / "heads.jsonl", 1)
 
@@ -535,6 +544,17 @@ def test_score_that_differs_in_the_last_bit_only_agrees(good, run):
     (run / "record.json").write_text('{"score":{"mean":0.7500000000000001,"n":2}}')
 
     assert verify_run(run, good[1], rescore=golden.rescore).status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("bounds", "status"), [("0.30000000000000004", Status.PASS), ("0.3001", Status.FAIL)]
+)
+def test_bounds_in_a_score_are_compared_one_by_one(good, run, bounds, status):
+    (run / "record.json").write_text('{"score":{"bounds":[' + bounds + ",1]}}")
+
+    verdict = verify_run(run, good[1], rescore=lambda verdicts: {"bounds": (0.3, 1)})
+
+    assert verdict.status is status
 
 
 def test_score_that_can_not_be_computed_again_is_not_checked(good):

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ENTRIES = re.compile(r"^#{2,4} (CD-\d+) \S.*$", re.MULTILINE)
+ENTRIES = re.compile(r"^#{2,4} (CD-\d{3}) \S.*$", re.MULTILINE)
 
 
 def raised():
@@ -16,7 +16,7 @@ def raised():
     for path in (ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.update(re.findall(r"^(CD-\d+)(?: |$)", node.value))
+                found.update(re.findall(r"^(CD-\d{3})(?: |$)", node.value))
     return found
 
 
@@ -41,6 +41,6 @@ def test_no_code_is_documented_twice():
 def test_every_code_that_a_text_of_the_source_names_is_raised():
     named = set()
     for path in (ROOT / "src").rglob("*.py"):
-        named.update(re.findall(r"CD-\d+", path.read_text("utf-8")))
+        named.update(re.findall(r"CD-\d{3}", path.read_text("utf-8")))
 
     assert sorted(named - raised()) == []

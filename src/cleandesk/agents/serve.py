@@ -7,7 +7,6 @@ K the agent has stopped, X failure.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import os
 import shlex
@@ -15,7 +14,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cleandesk.agents.answers import Done, Infeasible
 from cleandesk.agents.command import CommandAgent, command_digest
@@ -27,6 +26,9 @@ from cleandesk.finding import find, source_digest
 from cleandesk.processes import channel_of_arguments, pin_to
 from cleandesk.state.canon import decode, encode
 from cleandesk.worlds.network import guard_network
+
+if TYPE_CHECKING:
+    import asyncio
 
 _START = ("goal", "task", "trial", "action_space", "tools", "max_steps", "rng")
 
@@ -188,8 +190,12 @@ class _Driver:
             self._session.done(ending.answer if isinstance(ending, Done) else ending)
 
     def _await(self, value: Any) -> Any:
-        if not inspect.isawaitable(value):
+        # Not inspect.isawaitable: it costs more than the rest of a turn.
+        if not hasattr(value, "__await__"):
             return value
+        # Slow to import, and most agents are not asynchronous.
+        import asyncio
+
         if self._runner is None:
             self._runner = asyncio.Runner()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from cleandesk.errors import LogError, UsageError
+from cleandesk.errors import LogError, StateError, UsageError
 from cleandesk.log import find_episode, read_episode, read_object
 from cleandesk.state import Change, Snapshot, apply, decode, diff
 from cleandesk.state.diff import from_json
@@ -33,10 +33,9 @@ def read_state(text: str) -> Snapshot:
     """Read the state that ``text`` names; see ``compare_states``."""
     path = Path(text)
     if path.is_file():
-        return Snapshot.from_bytes(_file(path))
-    run, colon, rest = text.partition(":")
-    episode, _, moment = rest.partition("@")
-    if not colon or not episode or moment not in {"", "start", "end"}:
+        return _saved(path)
+    run, episode, moment = _named(text)
+    if not run or not episode or moment not in {"", "start", "end"}:
         raise UsageError(
             "CD-804",
             f"{text!r} names no state",
@@ -49,11 +48,23 @@ def read_state(text: str) -> Snapshot:
     return _end(start, entries, episode) if moment == "end" else start
 
 
-def _file(path: Path) -> bytes:
-    data = path.read_bytes()
-    if path.suffix == ".zst":
-        return read_object(path.parent.parent, path.stem)
-    return data
+def _named(text: str) -> tuple[str, str, str]:
+    """Split ``RUN:EPISODE@MOMENT``; a run's path and a task's id may hold ``:`` and ``@``."""
+    before, slash, last = text.rpartition("/")
+    trial, _, moment = last.partition("@")
+    named = f"{before}{slash}{trial}"
+    cuts = [place for place, char in enumerate(named) if char == ":"]
+    cut = next((place for place in cuts if Path(named[:place]).is_dir()), cuts[0] if cuts else 0)
+    return named[:cut], named[cut + 1 :], moment
+
+
+def _saved(path: Path) -> Snapshot:
+    is_object = path.suffix == ".zst"
+    data = read_object(path.parent.parent, path.stem) if is_object else path.read_bytes()
+    try:
+        return Snapshot.from_bytes(data)
+    except StateError as error:
+        raise StateError(error.code, error.message, where=str(path), do=error.do) from error
 
 
 def _start(folder: Path, entries: list[dict[str, Any]], episode: str) -> Snapshot:

@@ -18,6 +18,7 @@ from cleandesk.checkers.evidence import Evidence
 from cleandesk.checkers.judging import judge, needs
 from cleandesk.checkers.load import load_checker
 from cleandesk.checkers.premise import premises
+from cleandesk.checkers.purity import guard_purity, judging
 from cleandesk.errors import CheckerError, CleandeskError
 from cleandesk.processes import channel_of_arguments
 from cleandesk.state.canon import decode, encode
@@ -33,6 +34,7 @@ def main() -> None:
     _, (hello,) = channel.receive()
     settings = decode(hello)
     sys.path[:0] = settings["path"]
+    guard_purity()
     serve_checks(channel, tuple(settings["path"]), is_debugging=settings["debug"])
 
 
@@ -89,7 +91,8 @@ class _Server:
 
     def _judge(self, spec: Mapping[str, Any], names: bytes, *values: bytes) -> dict[str, Any]:
         held = dict(zip(decode(names), values, strict=True))
-        judged = judge(spec, read_evidence(held), folders=self._folders)
+        with judging():
+            judged = judge(spec, read_evidence(held), folders=self._folders)
         return {**asdict(judged), "parts": list(judged.parts)}
 
 

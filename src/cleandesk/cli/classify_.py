@@ -24,7 +24,7 @@ def classify_command(run: Path, episode: str, blame: str, *, why: str, as_json: 
 
     \b
     Example:
-        cleandesk classify runs/R dentist/1-4 world --why "the mail server was down"
+        cleandesk classify runs/R dentist/1-4 world --why "mail server down"
 
     \b
     In Python:

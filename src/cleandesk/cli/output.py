@@ -38,8 +38,9 @@ def reporting(command: Command) -> Command:
             sys.exit(_report(error, is_json=is_json))
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
-        except KeyboardInterrupt:
-            click.echo("stopped; what was logged is kept (see `cleandesk verify`)", err=True)
+        except KeyboardInterrupt as stop:
+            said = shown(stop, _LONGEST) or "stopped; what was logged is kept"
+            click.echo(said, err=True)
             sys.exit(FAILED)
         except Exception as error:  # noqa: BLE001 - Python would exit with 1, which means a finding
             for line in traceback.format_exc().splitlines()[-_LAST_LINES:]:
@@ -65,6 +66,13 @@ def print_json(value: Any) -> None:
     move a terminal's cursor or turn its writing around.
     """
     click.echo(json.dumps(value, sort_keys=True, default=str))
+
+
+def for_terminal(text: str) -> str:
+    """Spell a JSON text so that a terminal takes it as text; its value stays the same."""
+    return "".join(
+        char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text
+    )
 
 
 def finish(text: str, value: Any, *, as_json: bool, status: int) -> NoReturn:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from cleandesk.cli import EXIT_STATUS
-from cleandesk.cli.output import finish, json_option, print_json, reporting
+from cleandesk.cli.output import finish, for_terminal, json_option, print_json, reporting
 
 
 def _arguments(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -124,7 +125,9 @@ def _show_plan(
 
     prepared = plan_run(suite, agent, **settings)
     if print_plan:
-        click.echo(prepared.plan.decode(), nl=False)
+        text = prepared.plan.decode()
+        # The bytes that are hashed, unless they go to a terminal: names of the suite are in them.
+        click.echo(for_terminal(text) if sys.stdout.isatty() else text, nl=False)
         return
     plan = json.loads(prepared.plan)
     facts = {

@@ -7,12 +7,12 @@ by listing the folder, never a path that a record names, and follows no link.
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
-from os import walk as list_folders
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -189,9 +189,10 @@ def _optional(path: Path) -> bytes | None:
 def _listed(run: RunFolder, *folders: Path) -> tuple[list[str], list[str]]:
     """Return the plain files below the folders, and what else stands there."""
     files = []
-    others = [run.relative(one) for one in folders if one.is_symlink() or one.is_file()]
-    for folder in (one for one in folders if one.is_dir() and not one.is_symlink()):
-        for at, inner, names in list_folders(folder, onerror=_raise):
+    real = [one for one in folders if one.is_dir() and not one.is_symlink()]
+    others = [run.relative(one) for one in folders if one not in real and os.path.lexists(one)]
+    for folder in real:
+        for at, inner, names in os.walk(folder, onerror=_raise):
             for path in (Path(at) / name for name in (*inner, *names)):
                 mode = path.lstat().st_mode
                 if stat.S_ISREG(mode):

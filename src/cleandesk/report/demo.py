@@ -95,7 +95,7 @@ def _real(shown: Demo) -> str:
         *_prose(
             "Every start is verified against an independent build of the same task and "
             "seed, made by another process with another hash seed and other global random "
-            "states."
+            f"states. Below: the mean with its 95% interval, {_sizes(shown.real)} each."
         ),
         "",
         *_table(shown.real),
@@ -105,6 +105,12 @@ def _real(shown: Demo) -> str:
         lines += [f"{agent} agent", render_run(result, by_task=False)]
     lines += _next(shown.real)
     return "\n".join(lines) + "\n"
+
+
+def _sizes(runs: Mapping[str, RunResult]) -> str:
+    counts = sorted({row["scored"] for result in runs.values() for row in result.by_task.values()})
+    counts = [count for count in counts if count] or [0]
+    return " to ".join(map(str, dict.fromkeys([counts[0], counts[-1]]))) + " episodes"
 
 
 def _table(runs: Mapping[str, RunResult]) -> list[str]:

@@ -33,12 +33,17 @@ _TASK = 27
 
 
 def render_run(result: RunResult, *, by_task: bool = True) -> str:
-    """Return the summary of a run, with or without the table of its tasks."""
+    """Return the summary of a run; without its tasks it is shorter.
+
+    Args:
+        result: The run.
+        by_task: Show the table of the tasks, and what each blame of an agent was for.
+    """
     lines = [*_table(result), ""] if by_task else []
     lines += _labelled("score", _score(result))
     lines += _labelled("starts", _starts(result))
     lines += _labelled("checker", [_UNAUDITED])
-    lines += _labelled("blame", _blames(result)) if result.blames else []
+    lines += _labelled("blame", _blames(result, by_task=by_task)) if result.blames else []
     lines += _labelled("actions", _notes(result)) if result.notes else []
     for warning in result.warnings:
         lines += _labelled("note", [shown(warning, 400)])
@@ -165,7 +170,7 @@ def _starts(result: RunResult) -> list[str]:
     return lines
 
 
-def _blames(result: RunResult) -> list[str]:
+def _blames(result: RunResult, *, by_task: bool) -> list[str]:
     counts = Counter(row["blame"] for row in result.blames)
     lines = [", ".join(f"{blame} {count}" for blame, count in sorted(counts.items()))]
     refused = result.refused["episode"] if result.refused is not None else None
@@ -173,7 +178,7 @@ def _blames(result: RunResult) -> list[str]:
     # What was set aside first: that is what a reader can do something about.
     for row in sorted(result.blames, key=lambda row: row["blame"] == "agent"):
         # The wrong start at which a run was refused is told in full above.
-        if row["episode"] != refused:
+        if row["episode"] != refused and (by_task or row["blame"] != "agent"):
             key = row["blame"], row["code"], task_of(row["episode"])
             groups.setdefault(key, []).append(row)
     for (blame, code, _), rows in list(groups.items())[:_MOST_BLAMES]:

@@ -133,4 +133,4 @@ class CheckerLink:
 
 def _fault(failure: list[str]) -> Fault:
     code, message, detail = failure
-    return Fault(Blame.CHECKER, code or "CD-741", message, detail)
+    return Fault(Blame.CHECKER, code, message, detail)

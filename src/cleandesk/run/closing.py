@@ -99,6 +99,17 @@ def _record(
         "not_run": outcome.not_run,
         "platform": platform.platform(),
         "python": sys.version,
+        "reruns": [
+            {
+                "attempt": row["attempt"],
+                "blame": row["outcome"]["blame"],
+                "code": row["outcome"]["code"],
+                "episode": row["episode"],
+                "seconds": row["seconds"],
+                "usage": row["usage"],
+            }
+            for row in outcome.reruns
+        ],
         "score": dict(score) if score else None,
         "seconds": {row["episode"]: row["seconds"] for row in outcome.accepted.values()},
         "usage": {row["episode"]: row["usage"] for row in outcome.accepted.values()},

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cleandesk.channel import ChannelClosedError
-from cleandesk.errors import CleandeskError, ContractError, LogError, RunError, StateError
+from cleandesk.errors import remade
 from cleandesk.log import HeadsSink, episode_file
 from cleandesk.run.importers import INDEPENDENT, RUNS, Importer, Importers
 from cleandesk.run.intake import Intake, Lost, Outcome
@@ -19,12 +19,6 @@ from cleandesk.run.plan import Choices, Planned
 from cleandesk.run.queues import Queues
 from cleandesk.run.worker_link import WorkerLink
 from cleandesk.state import decode, encode
-
-_ERRORS: dict[str, type[CleandeskError]] = {
-    "CD-1": StateError,
-    "CD-2": ContractError,
-    "CD-6": LogError,
-}
 
 
 class Dispatch:
@@ -48,6 +42,7 @@ class Dispatch:
         self._building: set[tuple[str, int]] = set()
         self._open: set[tuple[int, str]] = set()
         self._keys: dict[str, str] = {}
+        self._instances: dict[tuple[str, int], tuple[str, bytes]] = {}
         self._spawned: dict[int, Importer] = {}
         self._workers: list[WorkerLink] = []
         self._hello: Mapping[str, Any] = {}
@@ -106,7 +101,7 @@ class Dispatch:
         item = self._released(worker)
         if "fatal" in result:
             code, message, where, do = result["fatal"]
-            raise _ERRORS.get(code[:4], RunError)(code, message, where=where, do=do)
+            raise remade(code, message, where=where, do=do)
         if item is None:
             return
         if not result["world_open"]:
@@ -149,7 +144,7 @@ class Dispatch:
     def _assign(self, worker: WorkerLink, item: Planned, attempt: int) -> None:
         instance = item.instance
         reference = instance.world or ""
-        world_key = sha256(encode([reference, instance.with_])).hexdigest()
+        world_key, spelled = self._spelled(item)
         expected = self._expected.get(item.start)
         channels = []
         if expected is None:
@@ -171,14 +166,21 @@ class Dispatch:
             "episode": item.episode,
             "expected": expected,
             "file": episode_file(item.episode),
-            "instance": instance.to_plain(),
             "isolation": self._choices.isolation,
             "on_wrong_start": self._choices.on_wrong_start,
             "trial": item.trial,
             "verbose": self._hello["verbose"],
             "world_key": world_key,
         }
-        worker.assign(item, attempt, job)
+        worker.assign(item, attempt, job, spelled)
+
+    def _spelled(self, item: Planned) -> tuple[str, bytes]:
+        """Return the key of an item's world, and its instance as canon/1, made once."""
+        if item.start not in self._instances:
+            instance = item.instance
+            world_key = sha256(encode([instance.world, instance.with_])).hexdigest()
+            self._instances[item.start] = world_key, encode(instance.to_plain())
+        return self._instances[item.start]
 
     def _hand_world(self, worker: WorkerLink, reference: str) -> None:
         if self._choices.isolation == "spawn":

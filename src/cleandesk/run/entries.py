@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cleandesk.log import write_object
+from cleandesk.log import read_object, write_object
 from cleandesk.state import decode, encode
 from cleandesk.state.canon import INLINE_BYTES
 
@@ -15,6 +16,12 @@ def splice(parts: Mapping[str, bytes]) -> bytes:
     """Return the canonical object with these keys and ready-made values."""
     inner = b",".join([b'"%s":%s' % (key.encode(), parts[key]) for key in sorted(parts)])
     return b"{%s}" % inner
+
+
+@functools.lru_cache(maxsize=8)
+def stored(folder: Path, name: str) -> bytes:
+    """Return an object of the run; the trials of one task and seed share its start."""
+    return read_object(folder, name)
 
 
 def settled(wire: bytes, folder: Path) -> bytes:

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from cleandesk.errors import CheckerError, StateError, shown
-from cleandesk.log import EpisodeWriter, read_object, write_object
+from cleandesk.log import EpisodeWriter, write_object
 from cleandesk.run.agent_link import AgentLink, AgentTimeoutError, Turn
 from cleandesk.run.anchor import Expected
 from cleandesk.run.blame import Blame, Fault
 from cleandesk.run.checker_link import CheckerLink
-from cleandesk.run.entries import settled, splice
-from cleandesk.run.leaks import Writers, leak, wrong_start
+from cleandesk.run.entries import settled, splice, stored
+from cleandesk.run.leaks import Writers, leak, stray, wrong_start
 from cleandesk.run.outcomes import append_verdict, blamed, judged
 from cleandesk.run.world_link import WorldLink
 from cleandesk.seeding import key
@@ -31,6 +31,12 @@ from cleandesk.state import Change, Snapshot, decode, diff, encode
 from cleandesk.state.contract import Contract
 from cleandesk.state.diff import to_json
 from cleandesk.worlds.capture import CLOCK_SURFACE
+
+_STEP = (
+    b'{"action":%s,%s"info":%s,"kind":"step","observation":%s,"reward":%s,"step":%d,'
+    b'"terminated":%s,"truncated":%s%s}'
+)
+_BOOLS = {b"0": b"false", b"1": b"true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,7 @@ class Roles:
         agent: Between episodes.
         checker: Loaded already.
         described: What the world said of itself when it was built.
+        terms: Its contract.
         find_writers: Names who wrote the leaked fields, where that can be known.
     """
 
@@ -49,6 +56,7 @@ class Roles:
     agent: AgentLink
     checker: CheckerLink
     described: Mapping[str, Any]
+    terms: Contract
     find_writers: Callable[[tuple[Change, ...]], Writers]
 
 
@@ -74,7 +82,7 @@ class Episode:
         self._roles = roles
         self._log = writer
         self._folder = folder
-        self._terms = Contract.from_plain(roles.described["contract"])
+        self._terms = roles.terms
         self._start: dict[str, Any] = {"changes": 0, "verified": False}
         self._notes: list[dict[str, Any]] = []
         self._blocked: list[str] = []
@@ -82,6 +90,7 @@ class Episode:
         self._trajectory: list[bytes] = []
         self.actions: list[bytes] = []
         self._reason = ""
+        self._shot = expected.object
         self._answer = b"null"
         self._is_infeasible = False
         self._last: list[bytes] | None = None
@@ -161,19 +170,21 @@ class Episode:
         facts = decode(facts_text)
         self._note_blocked("world", facts["blocked"])
         changes: tuple[Change, ...] = ()
-        shot = self._expected.object
         outside = facts["undeclared"]
         if facts["fingerprint"] != self._expected.fingerprint or self._terms.declared:
             actual = self._roles.world.view()
             changes = self._differences(actual)
-            shot = self._keep(actual)
+            self._shot = write_object(self._folder, actual.to_bytes())
         is_right = not changes and not outside
         if not is_right and facts["fingerprint"] == self._expected.fingerprint and changes:
             raise StateError("CD-107", "fingerprint and diff disagree on one start")
         writers = self._roles.find_writers(changes) if changes else {}
         self._start = {
             "changes": len(changes) + len(outside),
-            "fields": [leak(change, writers) for change in changes],
+            "fields": [
+                *(leak(change, writers) for change in changes),
+                *(stray(*row) for row in outside),
+            ],
             "fields_read": self._expected.fields_read,
             "not_read": list(self._expected.not_read),
             "source": self._expected.source,
@@ -184,7 +195,7 @@ class Episode:
             "fingerprint": facts["fingerprint"],
             "kind": "start",
             "not_read": list(self._expected.not_read),
-            "object": shot,
+            "object": self._shot,
             "verified": is_right,
         }
         if not is_right:
@@ -198,11 +209,8 @@ class Episode:
         return observation, info
 
     def _differences(self, actual: Snapshot) -> tuple[Change, ...]:
-        expected = Snapshot.from_bytes(read_object(self._folder, self._expected.object))
+        expected = Snapshot.from_bytes(stored(self._folder, self._expected.object))
         return diff(self._terms.start_view(expected), self._terms.start_view(actual))
-
-    def _keep(self, snapshot: Snapshot) -> str:
-        return write_object(self._folder, snapshot.to_bytes())
 
     def _play(self, observation: bytes, info: bytes) -> None:
         described, instance = self._roles.described, self._instance
@@ -258,23 +266,20 @@ class Episode:
         self.actions.append(turn.payload)
         observation, reward, flags, info, extra = self._roles.world.step(turn.payload)
         number = len(self.actions)
-        parts = {
-            "action": settled(turn.payload, self._folder),
-            "info": settled(info, self._folder),
-            "kind": b'"step"',
-            "observation": settled(observation, self._folder),
-            "reward": reward,
-            "step": b"%d" % number,
-            "terminated": b"true" if flags[:1] == b"1" else b"false",
-            "truncated": b"true" if flags[1:] == b"1" else b"false",
-        }
-        if turn.usage:
-            parts["usage"] = encode(turn.usage)
         more = decode(extra) if extra else {}
         blocked = more.pop("blocked", [])
-        if more:
-            parts["also"] = encode(more)
-        entry = splice(parts)
+        # Spelled by hand, with its keys in order: the one entry that is written per step.
+        entry = _STEP % (
+            settled(turn.payload, self._folder),
+            b'"also":%s,' % encode(more) if more else b"",
+            settled(info, self._folder),
+            settled(observation, self._folder),
+            reward,
+            number,
+            _BOOLS[flags[:1]],
+            _BOOLS[flags[1:]],
+            b',"usage":%s' % encode(turn.usage) if turn.usage else b"",
+        )
         self._log.append(entry)
         self._note_blocked("world", blocked)
         self._trajectory.append(entry)
@@ -311,9 +316,9 @@ class Episode:
         for name, amount in usage.items():
             self._used[name] += amount
 
-    def _finish(self, *, state: bool) -> list[bytes]:
-        """Read the whole change and log it; return changes, start and end."""
-        changes, fingerprint, start, end = self._roles.world.end(state=state)
+    def _finish(self, *, state: bool) -> tuple[bytes, bytes]:
+        """Read the whole change and log it; return it, and the end if it is asked for."""
+        changes, fingerprint, end = self._roles.world.end(state=state)
         parts = {
             "answer": self._answer,
             "changes": changes,
@@ -326,7 +331,7 @@ class Episode:
         if self._used["tokens"] or self._used["usd"]:
             parts["usage"] = encode({name: self._used[name] for name in ("tokens", "usd")})
         self._log.append(splice(parts))
-        return [changes, start, end]
+        return changes, end
 
     def _judge(self) -> dict[str, Any]:
         spec = {**self._instance["spec"], "incidental": self._incidental()}
@@ -335,7 +340,7 @@ class Episode:
         except CheckerError as error:
             # It could be loaded when the run began.
             raise Fault(Blame.CHECKER, error.code, error.message, error.where) from error
-        changes, start, end = self._finish(state=bool(needs & {"start", "end"}))
+        changes, end = self._finish(state="end" in needs)
         evidence = {
             "answer": self._answer,
             "changes": changes,
@@ -345,8 +350,10 @@ class Episode:
             "reason": encode(self._reason),
             "task_id": encode(self._instance["task_id"]),
         }
-        if start:
-            evidence |= {"end": end, "start": start}
+        if "start" in needs:
+            evidence["start"] = stored(self._folder, self._shot)
+        if end:
+            evidence["end"] = end
         if "rewards" in needs:
             evidence["rewards"] = encode(self._rewards)
         if "actions" in needs:

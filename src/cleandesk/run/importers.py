@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cleandesk.channel import Channel, ChannelClosedError, ChannelTimeoutError
-from cleandesk.errors import ContractError, StateError, WorldError
+from cleandesk.errors import WorldError, remade
 from cleandesk.processes import Role, start_role
 from cleandesk.state import decode, encode
 
@@ -69,9 +69,7 @@ class Importer:
             ) from error
         if kind == b"X":
             code, message, where, do = decode(parts[0])
-            kinds = {"CD-1": StateError, "CD-2": WorldError}
-            error_class = ContractError if code in {"CD-202", "CD-203"} else kinds[code[:4]]
-            raise error_class(code, message, where=where, do=do)
+            raise remade(code, message, where=where, do=do)
         self.source = decode(parts[0])["source"]
 
     def child(self) -> Channel:

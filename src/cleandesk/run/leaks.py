@@ -133,5 +133,10 @@ def leak(change: Change, writers: Writers) -> dict[str, Any]:
     }
 
 
+def stray(field: str, value: Any, sampler: str) -> dict[str, Any]:
+    """Return one declared field that lies outside its sampler, as ``leak`` does."""
+    return {"expected": sampler, "field": field, "found": _short(value), "writer": None}
+
+
 def _short(value: Any) -> str:
     return shown(repr(value), 80)

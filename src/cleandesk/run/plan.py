@@ -111,7 +111,9 @@ def _chosen(suite: Suite, settings: Settings) -> list[Task]:
 def _of_task(task: Task, settings: Settings, choices: Choices) -> Iterator[Planned]:
     if settings.max_steps is not None:
         task = replace(task, limits=replace(task.limits, steps=settings.max_steps))
-    seeds = parse_seeds(settings.seeds, where="--seeds") if settings.seeds else task.seeds
+    seeds = task.seeds
+    if settings.seeds is not None:
+        seeds = parse_seeds(settings.seeds, where="--seeds")
     for seed in seeds:
         instance = fill(task, seed)
         for trial in range(1, choices.trials + 1):

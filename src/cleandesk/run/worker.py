@@ -27,6 +27,7 @@ from cleandesk.run.leaks import Past, Writers, find_writers
 from cleandesk.run.outcomes import close_unplayed
 from cleandesk.run.world_link import WorldLink
 from cleandesk.state import Change, decode, encode
+from cleandesk.state.contract import Contract
 
 
 def main() -> None:
@@ -45,8 +46,8 @@ def main() -> None:
     channel.send(b"I", b"")
     try:
         while True:
-            _, (job,) = channel.receive()
-            channel.send(b"R", encode(worker.run(decode(job))))
+            _, (job, instance) = channel.receive()
+            channel.send(b"R", encode(worker.run(decode(job) | {"instance": decode(instance)})))
     except ChannelClosedError:
         pass
     finally:
@@ -59,6 +60,7 @@ class _Shared:
     def __init__(self, world: WorldLink, described: Mapping[str, Any]) -> None:
         self.world = world
         self.described = described
+        self.terms = Contract.from_plain(described["contract"])
         self.past = Past()
 
 
@@ -117,7 +119,8 @@ class _Worker:
             result |= close_unplayed(log, job["episode"], fault)
         except CleandeskError as error:
             result["fatal"] = [error.code, error.message, error.where, error.do]
-        result["expected"] = expected.to_plain() if expected else None
+        is_new = expected is not None and job["expected"] is None
+        result["expected"] = expected.to_plain() if expected and is_new else None
         result["world_key"] = job["world_key"]
         result["world_open"] = job["world_key"] in self._shared
         return result
@@ -155,9 +158,12 @@ class _Worker:
             self._agent,
             self._checker,
             shared.described,
+            shared.terms,
             lambda changes: self._writers(job, changes, past),
         )
         shared.world.seconds = 0.0
+        # Of a shared world the last task may have had another limit.
+        shared.world.limit_s = job["instance"]["limits"]["world_seconds"]
         episode = Episode(job, expected, roles, writer, self._folder)
         if is_shared:
             past.episodes.append((job["episode"], job["instance"], episode.actions))

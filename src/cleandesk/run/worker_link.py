@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cleandesk.channel import ChannelClosedError, ChannelTimeoutError
-from cleandesk.errors import AgentError, CleandeskError, RunError
+from cleandesk.errors import RunError, remade
 from cleandesk.processes import start_role
 from cleandesk.run.plan import Planned
 from cleandesk.state import decode, encode
@@ -58,8 +58,7 @@ class WorkerLink:
             ) from error
         if kind == b"X":
             code, message, where, do = decode(parts[0])
-            kind_of_error: type[CleandeskError] = AgentError if code[:4] == "CD-3" else RunError
-            raise kind_of_error(code, message, where=where, do=do)
+            raise remade(code, message, where=where, do=do)
 
     def fileno(self) -> int:
         """The descriptor that becomes readable when the worker has something to say."""
@@ -70,14 +69,20 @@ class WorkerLink:
         """Its process id."""
         return self._role.pid
 
-    def assign(self, item: Planned, attempt: int, job: Mapping[str, Any]) -> None:
+    def assign(self, item: Planned, attempt: int, job: Mapping[str, Any], instance: bytes) -> None:
         """Give it a job; its world channels were handed over ``handed``.
+
+        Args:
+            item: The episode.
+            attempt: Which attempt at it.
+            job: How it is to be run.
+            instance: The task with its seed, as canon/1.
 
         Raises:
             ChannelClosedError: It is gone.
         """
         self.job, self.attempt = item, attempt
-        self._role.channel.send(b"J", encode(dict(job)))
+        self._role.channel.send(b"J", encode(dict(job)), instance)
 
     def hear(self) -> tuple[bytes, list[bytes]]:
         """Return what it says.

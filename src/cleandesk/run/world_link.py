@@ -13,11 +13,12 @@ from cleandesk.channel import (
     ChannelTimeoutError,
     FrameTooLargeError,
 )
-from cleandesk.errors import ContractError, StateError, WorldError
+from cleandesk.errors import CleandeskError, WorldError, remade
 from cleandesk.processes import kill_group
 from cleandesk.run.blame import Blame, Fault
 from cleandesk.state import Snapshot, decode, encode
 
+_FAILURES = frozenset({"CD-711", "CD-712", "CD-713", "CD-715", "CD-725"})
 _STAGES = {
     b"B": "build",
     b"R": "reset",
@@ -76,7 +77,7 @@ class WorldLink:
         return self._call(b"S", (action,))
 
     def end(self, *, state: bool) -> list[bytes]:
-        """Read the change: changes, fingerprint, start and end (or nothing)."""
+        """Read the change: changes, fingerprint, and the end if ``state``, else nothing."""
         return self._call(b"E", (b"1" if state else b"0",))
 
     def view(self) -> Snapshot:
@@ -144,15 +145,15 @@ def _fault(failure: Mapping[str, Any]) -> Fault:
     return Fault(Blame.WORLD, code, said, detail, {"blocked": failure["blocked"]})
 
 
-def as_error(fault: Fault, reference: str) -> Exception:
+def as_error(fault: Fault, reference: str) -> CleandeskError:
     """Turn a fault met before any episode into the error that stops the run."""
-    kind = ContractError if fault.code.startswith("CD-2") else WorldError
-    if fault.code.startswith("CD-1"):
-        kind = StateError  # type: ignore[assignment]
-    last = fault.detail.strip().splitlines()
-    return kind(
-        fault.code,
-        fault.message,
-        where=f"world {reference!r}, before any episode",
-        do=fault.detail if fault.code[:4] in {"CD-1", "CD-2"} else "; ".join(last[-3:-1]).strip(),
-    )
+    where = f"world {reference!r}, before any episode"
+    if fault.code in _FAILURES:
+        return WorldError(fault.code, fault.message, where=where, do=_place(fault.detail))
+    return remade(fault.code, fault.message, where=where, do=fault.detail)
+
+
+def _place(trace: str) -> str:
+    """Return where a traceback ends, as the next thing to look at."""
+    places = [line.strip() for line in trace.splitlines() if line.lstrip().startswith('File "')]
+    return f"look at {places[-1].removeprefix('File ')}" if places else ""

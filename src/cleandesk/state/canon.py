@@ -10,6 +10,7 @@ Source: docs/spec/canon-1.md.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import chain
 from math import isfinite
 from typing import Any
@@ -114,13 +115,13 @@ def is_plain(value: Any, depth: int = MAX_DEPTH) -> bool:
     if kind is dict:
         if not _TEXT.issuperset(map(type, value)):
             return False
-        return _plain_items(list(value.values()), depth)
+        return _plain_items(value.values(), depth)
     if kind is list:
         return _plain_items(value, depth)
     return kind in _ATOMS or (kind is float and isfinite(value))
 
 
-def _plain_items(items: list[Any], depth: int) -> bool:
+def _plain_items(items: Collection[Any], depth: int) -> bool:
     if depth == 0:
         return not items
     kinds = set(map(type, items))
@@ -138,14 +139,22 @@ def _plain_items(items: list[Any], depth: int) -> bool:
         return True
     if not kinds <= {dict, list}:
         return False
-    # Each container once, however often it is held: one that contains itself must not grow.
+    if len(items) <= _MANY:
+        # A level of the walk is a loop here, not a generator: most values end in this one.
+        for item in items:
+            if (type(item) is dict or type(item) is list) and not is_plain(item, depth - 1):
+                return False
+        return True
+    return _plain_level(items, depth)
+
+
+def _plain_level(items: Collection[Any], depth: int) -> bool:
+    """Look at the items of all containers in ``items`` at once: few calls for many rows."""
+    # Each container once, however often it is held: one that holds itself must not grow.
     held = {id(item): item for item in items if type(item) is dict or type(item) is list}.values()
-    if len(held) <= _MANY:
-        return all(is_plain(item, depth - 1) for item in held)
-    # A whole level at once: what is done for each container costs more than its items.
     maps = [item for item in held if type(item) is dict]
     if not _TEXT.issuperset(map(type, chain.from_iterable(maps))):
         return False
     below = [*chain.from_iterable(map(dict.values, maps))]
-    below += chain.from_iterable(item for item in held if type(item) is list)
+    below += chain.from_iterable([item for item in held if type(item) is list])
     return _plain_items(below, depth - 1)

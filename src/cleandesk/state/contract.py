@@ -50,18 +50,19 @@ class Contract:
         version: Changes whenever the terms do.
         surfaces: Surface name -> terms.
         clock: The time at which the virtual clock is pinned, ISO 8601, or None.
+        identity: Name, version and the digest of the terms.
     """
 
     name: str
     version: str
     surfaces: Mapping[str, SurfaceTerms]
     clock: str | None = None
+    identity: str = field(init=False)
 
-    @property
-    def identity(self) -> str:
-        """Name, version and the digest of the terms: what a snapshot is stamped with."""
+    def __post_init__(self) -> None:
+        """Digest the terms once: every capture is stamped with them."""
         digest = hashlib.sha256(encode(self.to_plain())).hexdigest()[:16]
-        return f"{self.name}/{self.version}#{digest}"
+        object.__setattr__(self, "identity", f"{self.name}/{self.version}#{digest}")
 
     def to_plain(self) -> dict[str, Any]:
         """Return the terms as plain values."""

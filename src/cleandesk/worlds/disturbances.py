@@ -36,9 +36,10 @@ class Disturbances:
         """Count this call and return the fault to show, or None."""
         key = encode([self._instance, operation, dict(arguments)])
         self._counts[key] += 1
-        for place, rule in enumerate(self._rules):
+        for rule in self._rules:
             if rule["on"] == operation and self._fits(rule, arguments):
-                drawn = f"{place}", key.decode()
+                # By what the rule says, not by its place: another rule moves nothing.
+                drawn = encode(dict(rule)).decode(), key.decode()
                 if self._strikes(rule, drawn, self._counts[key], now):
                     return str(rule["fault"])
         return None
@@ -60,9 +61,9 @@ class Disturbances:
             return source.random() < float(rule["share"])
         return True
 
-    def _is_out(self, rule: Mapping[str, Any], place: str, now: datetime) -> bool:
+    def _is_out(self, rule: Mapping[str, Any], spelled: str, now: datetime) -> bool:
         outage = rule["outage"]
         since_epoch = (now - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
         window = int(since_epoch // (60 * float(outage["minutes"])))
-        source = stream(self._seed, "outage", place, self._instance, rule["on"], window)
+        source = stream(self._seed, "outage", spelled, self._instance, rule["on"], window)
         return source.random() < float(outage["share"])

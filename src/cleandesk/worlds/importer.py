@@ -108,7 +108,8 @@ def find_world(reference: str, folders: Sequence[str]) -> tuple[Any, tuple[Any, 
     from cleandesk.finding import registered
 
     scheme, _, rest = reference.partition(":")
-    if rest and scheme in registered("bridge") and not Path(scheme).exists():
+    is_file = scheme.endswith(".py") or Path(scheme).exists()
+    if rest and not is_file and scheme in registered("bridge"):
         return find("bridge", scheme), (rest,)
     factory = find("world", reference, folders=folders)
     if not callable(factory):

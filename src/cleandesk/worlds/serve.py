@@ -176,7 +176,6 @@ class _Server:
         )
 
     def _end(self, parts: list[bytes]) -> tuple[bytes, ...]:
-        wants_state = parts[0] == b"1"
         end = capture(self._world, self._at, contract_of(self._world)).snapshot
         start = self._start.snapshot if self._start else end
         changes = diff(start, end)
@@ -184,8 +183,7 @@ class _Server:
             b"e",
             encode(to_json(changes)),
             fingerprint(end).encode(),
-            start.to_bytes() if wants_state else b"",
-            end.to_bytes() if wants_state else b"",
+            end.to_bytes() if parts[0] == b"1" else b"",
         )
 
     def _view(self, _: list[bytes]) -> tuple[bytes, ...]:
@@ -315,6 +313,7 @@ def _space(world: Any) -> Any:
 
 def _failure(kind: bytes, error: BaseException) -> dict[str, Any]:
     stage = {b"B": "build", b"R": "reset", b"S": "step", b"E": "capture", b"V": "capture"}
+    stage[b"N"] = "its build or its reset"
     is_ours = isinstance(error, CleandeskError)
     return {
         "blocked": take_blocked(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import threading
@@ -52,6 +53,8 @@ class Failing:
         for how in ("raises", "ends", "exits", "hangs"):
             self.happens(f"reset {how}")
         self.rows, self.extra = ["first"], {}
+        if self.fails == f"seed {seed} differs":
+            self.rows = ["other"]
         if self.fails == "reset holds what can't be read":
             self.extra = {"deep": [1, {"down": Unreadable()}]}
         if self.fails == "reset returns an observation alone":
@@ -92,3 +95,19 @@ class Failing:
 
     def fire(self, event, **values):
         self.rows.append([event, values])
+
+
+class Reaching(Failing):
+    """Connects to ``port`` of this machine in each step; it may hide that it could not."""
+
+    def __init__(self, at, *, port, hides=False):
+        super().__init__(at)
+        self.port, self.hides = port, hides
+
+    def step(self, action):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
+        except OSError:
+            if not self.hides:
+                raise
+        return super().step(action)

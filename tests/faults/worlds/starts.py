@@ -5,6 +5,7 @@ Each is a list of notes that an agent adds to; ``seed`` names the first one.
 
 from __future__ import annotations
 
+import os
 import random
 import time
 import uuid
@@ -36,6 +37,14 @@ class Honest:
         return self.notes, 0.0, False, False, {}
 
 
+class ShowsItsProcess(Honest):
+    """Clean: its info says where it runs; that is no part of its state."""
+
+    def reset(self, *, seed=None, options=None):
+        observation, _ = super().reset(seed=seed)
+        return observation, {"parent": os.getppid(), "pid": os.getpid()}
+
+
 class KeepsInInstance(Honest):
     """The notes of the last episode are still there."""
 
@@ -57,7 +66,7 @@ class KeepsIncidental(Honest):
 class KeepsInClass(Honest):
     """What one instance wrote, every other one has."""
 
-    written = []
+    written = []  # noqa: RUF012 - the defect
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def episode(passed):
+    return f"{passed.json['run']}:file-letter/1-1"
+
+
+def test_json_has_the_promised_keys(cleandesk, episode):
+    said = cleandesk("diff", f"{episode}@start", f"{episode}@end", "--json")
+    letter, opened = said.json["changes"]
+
+    assert said.status == 1
+    assert {"surface", "path", "op", "before", "after"} <= set(letter)
+    assert (letter["surface"], letter["op"], letter["before"]) == ("room", "changed", "desk")
+    assert letter["path"] == "/letters/c"
+    assert letter["after"] in {"red", "green"}
+    assert (opened["path"], opened["before"], opened["after"]) == ("/opened", 0, 1)
+
+
+def test_text_names_each_field_with_both_values(cleandesk, episode):
+    said = cleandesk("diff", f"{episode}@start", f"{episode}@end")
+
+    assert said.out.splitlines()[0] == "2 fields differ"
+    assert "  room.opened  0 -> 1" in said.out.splitlines()
+
+
+def test_two_starts_are_equal(cleandesk, passed):
+    run = passed.json["run"]
+    said = cleandesk("diff", f"{run}:file-letter/1-1", f"{run}:count-letters/2-1@start")
+
+    assert (said.out, said.status) == ("no difference\n", 0)
+
+
+def test_saved_snapshot_can_be_compared_with_a_start(cleandesk, episode, passed, bench):
+    saved = next((bench / passed.json["run"] / "objects").iterdir())
+
+    assert cleandesk("diff", str(saved), episode).status == 0
+
+
+def test_states_of_two_contracts_are_refused(cleandesk, episode):
+    run = cleandesk("run", "calendar", "-a", "nop", "--limit", "1", "--json").json["run"]
+    said = cleandesk("diff", episode, f"{run}:dentist/1-1")
+
+    assert said.status == 2
+    assert said.err.startswith("CD-105 ")
+
+
+def test_moment_that_is_none_is_bad_usage(cleandesk, episode):
+    said = cleandesk("diff", f"{episode}@middle", episode)
+
+    assert said.status == 2
+    assert "RUN:EPISODE@end" in said.err
+
+
+def test_state_that_was_never_captured_is_named(cleandesk, mixed):
+    episode = f"{mixed.json['run']}:file-letter/1-1@end"
+    said = cleandesk("diff", episode, episode)
+
+    assert said.status == 2
+    assert said.err.startswith("CD-613 ")
+
+
+def test_names_with_colons_and_at_signs_are_understood(cleandesk, bench, tmp_path):
+    text = (bench / "suite.toml").read_text().replace('"file-letter"', '"a@b:c"')
+    (bench / "odd.toml").write_text(text)
+    logs = tmp_path / "run:s"
+    options = ["-a", "agent.py:Clerk", "--limit", "1", "--log-dir", str(logs), "--json"]
+    run = cleandesk("run", "odd.toml", *options).json["run"]
+
+    assert cleandesk("diff", f"{run}:a@b:c/1-1@start", f"{run}:a@b:c/1-1@end").status == 1
+    assert cleandesk("diff", f"{run}:a@b:c/1-1", f"{run}:a@b:c/1-1@start").status == 0
