@@ -24,6 +24,7 @@ class Figure:
         bound: What the target speaks of: ``ours`` or ``ratio``.
         gains: Whether more is better, for ``ours``. A ratio with a target is always
             the number of times that we are better.
+        wall: The same figure of ours by the clock, where ``ours`` is CPU time.
     """
 
     subject: str
@@ -34,6 +35,7 @@ class Figure:
     target: float | None = None
     bound: str = "ours"
     gains: bool = False
+    wall: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -67,6 +69,7 @@ class Figure:
             "target": self.target,
             "target_of": self.bound,
             "unit": self.unit,
+            "wall": self.wall,
         }
 
 

@@ -14,12 +14,13 @@ import benchmarks.worlds  # noqa: F401
 import cleandesk.worlds.importer  # noqa: F401
 from benchmarks.meter import cost_with_children, print_cost
 
-COUNT = 200
+FORKS = 200
+STEPS = 10_000
 _MESSAGE = b"x" * 60
 
 
 def main() -> None:
-    """Measure the named floor ``COUNT`` times over and print the cost of all."""
+    """Measure the named floor many times over and print the cost of all."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     gc.collect()
     gc.freeze()
@@ -27,7 +28,7 @@ def main() -> None:
 
 
 def _forks() -> None:
-    for _ in range(COUNT):
+    for _ in range(FORKS):
         pid = os.fork()
         if pid == 0:
             os._exit(0)
@@ -37,7 +38,7 @@ def _forks() -> None:
 def _steps() -> None:
     """Pass one message to and fro with each of two processes, as a step does."""
     ends = [_echo(), _echo()]
-    for _ in range(COUNT * 50):
+    for _ in range(STEPS):
         for read, write in ends:
             os.write(write, _MESSAGE)
             os.read(read, 1 << 16)

@@ -8,63 +8,63 @@ and counting) is not.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.figure import Figure, Row
-from benchmarks.floors import COUNT
-from benchmarks.meter import cheapest, measured_apart
+from benchmarks.floors import FORKS, STEPS
+from benchmarks.meter import Cost, cheapest, measured_apart
 from benchmarks.suites import EPISODES, bump_suite
 
-STEPS = 5
-RUNS = 5
 ISOLATIONS = ("shared", "fork")
+_STEPS = 5
+_RUNS = 4
+
+Costs = Mapping[tuple[str, str], Cost]
 
 
 def rows() -> list[Row]:
     """Measure the loop."""
-    cpu = _measure()
-    fork_ms = cpu["floor", "fork"] / COUNT * 1e3
-    pipes_ms = cpu["floor", "pipes"] / (COUNT * 50) * 1e3
+    costs = _measure()
+    fork_ms = costs["floor", "fork"].cpu / FORKS * 1e3
+    pipes_ms = costs["floor", "pipes"].cpu / STEPS * 1e3
     found: list[Row] = []
     for isolation in ISOLATIONS:
-        step = (cpu[isolation, "steps"] - cpu[isolation, "empty"]) / (EPISODES * STEPS) * 1e3
-        found.append(Figure(f"step, {isolation}", step, "ms", pipes_ms, "bare pipes", target=0.1))
+        took = _apart(costs[isolation, "steps"], costs[isolation, "empty"], EPISODES * _STEPS)
+        found.append(_figure(f"step, {isolation}", took, pipes_ms, "bare pipes", target=0.1))
     for isolation, floor_ms in (("shared", 0.0), ("fork", fork_ms)):
-        found.append(
-            Figure(
-                f"empty episode, {isolation}",
-                _each_ms(cpu, isolation, "empty"),
-                "ms",
-                fork_ms,
-                "bare fork",
-                target=2.0 + floor_ms,
-            )
-        )
-    # Each of these has a start of its own, built once more by the other importer.
-    found += [
-        Figure(
-            f"empty, own start, {isolation}",
-            _each_ms(cpu, isolation, "seeds"),
-            "ms",
-            fork_ms * forks,
-            f"{forks} bare fork{'s' * (forks > 1)}",
-        )
-        for isolation, forks in (("shared", 1), ("fork", 2))
-    ]
-    fixed = [cpu[isolation, "one"] for isolation in ISOLATIONS]
-    found.append(Figure("a run of one episode", min(fixed), "s"))
+        took = _apart(costs[isolation, "empty"], costs[isolation, "one"], EPISODES - 1)
+        name = f"empty episode, {isolation}"
+        found.append(_figure(name, took, fork_ms, "bare fork", target=2.0 + floor_ms))
+    # Each of these has a start of its own, which the other importer builds once more.
+    for isolation, forks in (("shared", 1), ("fork", 2)):
+        took = _apart(costs[isolation, "seeds"], costs[isolation, "one"], EPISODES - 1)
+        floor = f"{forks} bare fork{'s' * (forks > 1)}"
+        found.append(_figure(f"own start, {isolation}", took, fork_ms * forks, floor))
+    fixed = cheapest([costs[isolation, "one"] for isolation in ISOLATIONS])
+    found.append(Figure("a run of one episode", fixed.cpu, "s", wall=fixed.wall))
     return found
 
 
-def _each_ms(cpu: dict[tuple[str, str], float], isolation: str, what: str) -> float:
-    return (cpu[isolation, what] - cpu[isolation, "one"]) / (EPISODES - 1) * 1e3
+def _apart(more: Cost, less: Cost, count: int) -> Cost:
+    """Return the milliseconds that each of ``count`` things adds to ``less``."""
+    return Cost(
+        (more.cpu - less.cpu) / count * 1e3,
+        (more.wall - less.wall) / count * 1e3,
+    )
 
 
-def _measure() -> dict[tuple[str, str], float]:
-    """Return the least CPU seconds of every kind of run, taken in turns."""
+def _figure(
+    subject: str, took: Cost, beside: float, name: str, *, target: float | None = None
+) -> Figure:
+    return Figure(subject, took.cpu, "ms", beside, name, target, wall=took.wall)
+
+
+def _measure() -> Costs:
+    """Return the cheapest cost of every kind of run, taken in turns."""
     with tempfile.TemporaryDirectory() as folder:
         empty = bump_suite(Path(folder), "empty", steps=0)
-        steps = bump_suite(Path(folder), "steps", steps=STEPS)
+        steps = bump_suite(Path(folder), "steps", steps=_STEPS)
         seeds = bump_suite(Path(folder), "seeds", steps=0, own_starts=True)
         everything = str(EPISODES)
         commands = {
@@ -77,5 +77,7 @@ def _measure() -> dict[tuple[str, str], float]:
             commands[isolation, "empty"] = [*once, empty, isolation, "1", everything]
             commands[isolation, "steps"] = [*once, steps, isolation, "1", everything]
             commands[isolation, "seeds"] = [*once, seeds, isolation, "1", everything]
-        costs = [{key: measured_apart(each) for key, each in commands.items()} for _ in range(RUNS)]
-    return {key: cheapest([cost[key] for cost in costs]).cpu for key in commands}
+        found = [
+            {key: measured_apart(each) for key, each in commands.items()} for _ in range(_RUNS)
+        ]
+    return {key: cheapest([costs[key] for costs in found]) for key in commands}

@@ -93,6 +93,23 @@ def suites(tmp_path_factory: pytest.TempPathFactory) -> Suites:
     return Suites(tmp_path_factory.mktemp("suites"))
 
 
+@pytest.fixture(scope="session")
+def ends() -> Any:
+    """Wait until processes have ended; return those that went on all the same."""
+
+    def is_alive(pid: int) -> bool:
+        try:
+            return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    def wait(pids: list[int]) -> list[int]:
+        until(lambda: not any(map(is_alive, pids)), seconds=5)
+        return [pid for pid in pids if is_alive(pid)]
+
+    return wait
+
+
 @pytest.fixture
 def kill_roles():
     """Kills the roles of one module that this process started; says which they were."""

@@ -6,14 +6,16 @@ canon/1 text, so nothing that came from outside is ever unpickled.
 
 from __future__ import annotations
 
+import functools
 import os
 import select
 import struct
 import time
 from types import TracebackType
 
+# A letter, the number of bytes that follow the head, the number of parts; their lengths.
 _HEAD = struct.Struct(">cIH")
-_LENGTH = struct.Struct(">I")
+_LENGTH_BYTES = 4
 # What a pipe holds. A larger read would have the allocator map and unmap memory each time.
 _CHUNK = 1 << 16
 
@@ -45,12 +47,12 @@ class Channel:
         limit_bytes: A frame that is larger is refused before it is read.
     """
 
-    __slots__ = ("_buffer", "_poll", "_read", "_write", "limit_bytes")
+    __slots__ = ("_poll", "_read", "_rest", "_write", "limit_bytes")
 
     def __init__(self, read: int, write: int, *, limit_bytes: int = 1 << 30) -> None:
         self._read = read
         self._write = write
-        self._buffer = bytearray()
+        self._rest = b""
         self._poll: select.poll | None = None
         self.limit_bytes = limit_bytes
 
@@ -85,10 +87,9 @@ class Channel:
             ChannelClosedError: The other side is gone.
             ChannelTimeoutError: It did not take the frame in time.
         """
-        lengths = [_LENGTH.pack(len(part)) for part in parts]
-        size = len(parts) * _LENGTH.size + sum(map(len, parts))
-        head = _HEAD.pack(kind, size, len(parts))
-        rest: bytes | memoryview = b"".join((head, *lengths, *parts))
+        size = len(parts) * _LENGTH_BYTES + sum(map(len, parts))
+        head = _lengths(len(parts)).pack(kind, size, len(parts), *map(len, parts))
+        rest: bytes | memoryview = b"".join((head, *parts))
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while rest:
             try:
@@ -116,35 +117,57 @@ class Channel:
             FrameTooLargeError: Its frame is larger than ``limit_bytes``.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        self._fill(_HEAD.size, deadline)
-        kind, size, count = _HEAD.unpack_from(self._buffer)
-        if size > self.limit_bytes:
-            raise FrameTooLargeError(size)
-        at = _HEAD.size + count * _LENGTH.size
-        if at > _HEAD.size + size:
+        data = self._frame(deadline)
+        kind, _, count = _HEAD.unpack_from(data)
+        lengths = _lengths(count)
+        at = lengths.size
+        if at > len(data):
             raise FrameBrokenError
-        self._fill(_HEAD.size + size, deadline)
         parts = []
-        for place in range(count):
-            (length,) = _LENGTH.unpack_from(self._buffer, _HEAD.size + place * _LENGTH.size)
-            parts.append(bytes(self._buffer[at : at + length]))
+        for length in lengths.unpack_from(data)[3:]:
+            parts.append(data[at : at + length])
             at += length
-        if at != _HEAD.size + size:
+        if at != len(data):
             raise FrameBrokenError
-        del self._buffer[: _HEAD.size + size]
         return kind, parts
 
-    def _fill(self, size: int, deadline: float | None) -> None:
-        while len(self._buffer) < size:
-            if deadline is not None:
-                self._await_input(deadline)
-            try:
-                chunk = os.read(self._read, _CHUNK)
-            except OSError as error:
-                raise ChannelClosedError from error
-            if not chunk:
-                raise ChannelClosedError
-            self._buffer += chunk
+    def _frame(self, deadline: float | None) -> bytes:
+        """Return the bytes of the next frame; what follows it is kept for the next call."""
+        data = self._rest or self._read_some(deadline)
+        while len(data) < _HEAD.size:
+            self._rest = data
+            data += self._read_some(deadline)
+        _, size, _ = _HEAD.unpack_from(data)
+        if size > self.limit_bytes:
+            self._rest = data
+            raise FrameTooLargeError(size)
+        size += _HEAD.size
+        if len(data) < size:
+            data = self._grown(data, size, deadline)
+        self._rest = data[size:]
+        return data[:size] if self._rest else data
+
+    def _grown(self, data: bytes, size: int, deadline: float | None) -> bytes:
+        pieces, held = [data], len(data)
+        try:
+            while held < size:
+                pieces.append(self._read_some(deadline))
+                held += len(pieces[-1])
+        finally:
+            # Kept if the rest is late: a later call goes on from here.
+            self._rest = b"".join(pieces)
+        return self._rest
+
+    def _read_some(self, deadline: float | None) -> bytes:
+        if deadline is not None:
+            self._await_input(deadline)
+        try:
+            chunk = os.read(self._read, _CHUNK)
+        except OSError as error:
+            raise ChannelClosedError from error
+        if not chunk:
+            raise ChannelClosedError
+        return chunk
 
     def _await_input(self, deadline: float) -> None:
         # Kept from call to call: registering anew would cost as much as waiting.
@@ -172,6 +195,12 @@ class Channel:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         self.close()
+
+
+@functools.cache
+def _lengths(count: int) -> struct.Struct:
+    """Return the head of a frame of ``count`` parts, with their lengths."""
+    return struct.Struct(f">cIH{count}I")
 
 
 def _await(descriptor: int, event: int, deadline: float | None) -> None:

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -91,6 +92,18 @@ def find(kind: str, reference: str, *, folders: Sequence[str] = ()) -> Any:
     return found
 
 
+def look_in(folders: Sequence[str]) -> None:
+    """Have modules looked for in ``folders``: after Python's own, before installed ones.
+
+    A user's ``calendar.py`` must not stand in for the one that Python itself imports.
+    """
+    own = str(Path(os.__file__).parent)
+    dynamic = f"{own}/lib-dynload"
+    places = [at for at, entry in enumerate(sys.path, 1) if entry in {own, dynamic}]
+    place = max(places, default=0)
+    sys.path[place:place] = folders
+
+
 def source_digest(found: Any) -> str:
     """Return the SHA-256 of the source file that defines ``found``, or ``unknown``."""
     module = sys.modules.get(getattr(found, "__module__", ""), None)
@@ -141,7 +154,7 @@ def _module_of_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     if str(full.parent) not in sys.path:
-        sys.path.insert(0, str(full.parent))
+        look_in([str(full.parent)])
     try:
         spec.loader.exec_module(module)
     except BaseException:

@@ -9,6 +9,7 @@ import random
 import cleandesk as cd
 
 ALIVE = []
+ENDED = []
 
 
 def choose(observation, steps):
@@ -101,15 +102,24 @@ class Ticks:
 
     async def act(self, observation):
         async def tick():
-            while True:
-                ALIVE.append(observation)
-                await asyncio.sleep(0)
+            try:
+                while True:
+                    ALIVE.append(observation)
+                    await asyncio.sleep(0)
+            finally:
+                ENDED.append(observation)
 
-        before = len(ALIVE)
+        before = len(ALIVE), len(ENDED)
         self.ticking = asyncio.ensure_future(tick())
         for _ in range(3):
             await asyncio.sleep(0)
         return cd.done(before)
+
+
+class ReportsLate:
+    def play(self, session):
+        session.done()
+        cd.report_usage(tokens=7, usd=0.5)
 
 
 class Swallows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from pathlib import Path
 
@@ -121,7 +122,8 @@ def test_what_an_asynchronous_agent_left_running_ends_with_its_episode(player):
     agent = player("Ticks")
     first, second, third = (decode(agent.play()[1].payload) for _ in range(3))
 
-    assert second - first == third - second
+    assert second[0] - first[0] == third[0] - second[0] > 0
+    assert [ended for _, ended in (first, second, third)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("shape", ["Swallows", "Forwards", "Acts"])
@@ -145,6 +147,21 @@ def test_usage_is_what_was_reported_since_the_last_turn(player):
         turn = agent.link.turn(20)
         assert turn.usage == {"tokens": 5, "usd": 0.0}
         agent.link.dismiss()
+
+
+def test_usage_that_is_reported_after_the_last_word_counts(player):
+    agent = player("ReportsLate")
+    agent.begin()
+
+    assert agent.link.turn(20).usage == {}
+    assert agent.link.dismiss() == {"tokens": 7, "usd": 0.5}
+
+
+def test_what_a_program_left_running_ends_with_its_episode(player, tmp_path, ends):
+    player(program("leaves")).play()
+
+    left = re.search(r"left (\d+) behind", (tmp_path / "roles.log").read_text())
+    assert ends([int(left[1])]) == []
 
 
 @pytest.mark.parametrize(
@@ -183,7 +200,7 @@ def test_a_program_that_is_silent_is_ended_and_the_next_episode_has_a_new_one(pl
     for _ in range(2):
         agent.begin()
         with pytest.raises(AgentTimeoutError):
-            agent.link.turn(0.5)
+            agent.link.turn(0.2)
         assert agent.link._role is None
 
 

@@ -59,6 +59,13 @@ def test_a_shared_world_stays_in_one_process(isolated):
     assert len({info["pid"] for info in processes(isolated["shared"])}) == 1
 
 
+@pytest.mark.parametrize("isolation", ["fork", "spawn", "shared"])
+def test_what_a_world_prints_is_kept(isolated, isolation):
+    printed = (isolated[isolation].folder / "output" / "worlds.log").read_text()
+
+    assert printed.count("printed by the world\n") >= 2
+
+
 @pytest.mark.parametrize("isolation", ["fork", "shared"])
 def test_an_observation_is_a_copy_for_the_log_and_a_copy_for_the_agent(isolated, isolation):
     """The world hands out the list that it goes on writing to; the agent empties it."""

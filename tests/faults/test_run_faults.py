@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 from cleandesk.audit.record import verify
-from cleandesk.errors import CheckerError, WorldError
+from cleandesk.errors import CheckerError, ContractError, WorldError
 from cleandesk.verdict import Status
 
 # What the world is told to do -> the code, and what the message must hold.
@@ -106,13 +107,6 @@ CLEAN_AGENTS = ("prints_and_leaves_a_child", "cannot-infeasible", "connects_out_
 CLEAN_WORLDS = ("nothing fails", "close raises", "close hangs")
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return False
-
-
 def failing(suites, name, **more):
     return {
         "id": name,
@@ -125,21 +119,29 @@ def failing(suites, name, **more):
 
 
 @pytest.fixture(scope="session")
-def pids(tmp_path_factory):
-    return tmp_path_factory.mktemp("pids") / "pids.txt"
+def hung():
+    """Task -> how much its world started, and what of it went on after its result came."""
+    return {}
 
 
 @pytest.fixture(scope="session")
-def worlds(suites, pids):
+def worlds(suites, hung, ends, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pids")
+
+    def look(item, result):
+        started = folder / item.instance.task_id
+        if started.exists():
+            pids = [int(line) for line in started.read_text().split()]
+            hung[started.name] = len(pids), ends(pids)
+
     names = (*WORLD_FAILURES, *CLEAN_WORLDS)
-    tasks = [
-        failing(suites, name, **{"with": {"fails": name, "pids": str(pids)}}) for name in names
-    ]
+    told = {name: {"with": {"fails": name, "pids": str(folder / name)}} for name in names}
+    tasks = [failing(suites, name, **told[name]) for name in names]
     tasks += [failing(suites, name, setup=row[0]) for name, row in SETUPS.items()]
     removes = {"check": None, "expect": {"removed": {"desk.rows": ["never there"]}}}
     tasks.append(failing(suites, "removes what is not there", **removes))
     agent = f"{suites.planted / 'agents.py'}:AddsTwice"
-    return suites.run(tasks, agent, reruns=0, workers=2)
+    return suites.run(tasks, agent, reruns=0, workers=2, on_result=look)
 
 
 @pytest.mark.parametrize("name", WORLD_FAILURES)
@@ -183,12 +185,8 @@ def test_a_row_to_remove_that_is_not_there_is_the_tasks(worlds):
     assert "never there" in verdict["message"]
 
 
-def test_a_world_that_hangs_is_killed_with_all_that_it_started(worlds, pids):
-    started = [int(line) for line in pids.read_text().split()]
-
-    # Three in each of: the independent build's reset, the step, the closing.
-    assert len(started) >= 9
-    assert [pid for pid in started if is_alive(pid)] == []
+def test_a_world_that_hangs_is_killed_with_all_that_it_started_before_the_run_goes_on(worlds, hung):
+    assert hung == {name: (3, []) for name in ("reset hangs", "step hangs", "close hangs")}
 
 
 def honest(suites, name, **more):
@@ -260,11 +258,11 @@ def test_a_blocked_connection_is_reported_also_where_the_agent_hides_it(agents):
     assert "blocked connections: 192.0.2.1:80" in agents.result.warnings
 
 
-def test_what_an_agent_prints_is_kept_and_what_it_starts_is_ended(agents):
+def test_what_an_agent_prints_is_kept_and_what_it_starts_is_ended(agents, ends):
     printed = (agents.folder / "output" / "roles.log").read_text()
     pid = int(re.search(r"printed by the agent, whose child is (\d+)", printed)[1])
 
-    assert not is_alive(pid)
+    assert ends([pid]) == []
 
 
 @pytest.fixture(scope="session")
@@ -318,6 +316,28 @@ def test_a_world_that_raises_in_its_constructor_is_an_error_before_any_episode(s
     assert "failing.py" in caught.value.do
 
 
+def test_a_contract_that_ignores_what_is_not_there_is_an_error_that_names_it(suites):
+    world = f"{suites.planted / 'failing.py'}:IgnoresWhatIsNotThere"
+    with pytest.raises(ContractError) as caught:
+        suites.run([{**failing(suites, "one"), "world": world}], "nop")
+
+    assert caught.value.code == "CD-204"
+    assert "the contract ignores 'desk.extra.token'" in caught.value.message
+
+
+def test_a_clean_program_plays_a_whole_run(suites):
+    program = f"cmd:{sys.executable} {suites.planted / 'program.py'} clean"
+    ran = suites.run([honest(suites, "one")], program)
+    steps = ran.kinds("one/1-1", "step")
+
+    assert [step["action"] for step in steps] == [
+        {"seen": ["note 1"]},
+        {"seen": ["note 1", {"seen": ["note 1"]}]},
+    ]
+    assert ran.kinds("one/1-1", "end")[0]["usage"] == {"tokens": 10, "usd": 0.0}
+    assert (ran.result.score["mean"], ran.result.proven) == (1.0, True)
+
+
 def broken_from_seed_four(suites, workers):
     task = failing(
         suites,
@@ -350,42 +370,44 @@ def server():
         yield listening.getsockname()[1]
 
 
-def reaching(suites, name, port, **more):
+def reaching(suites, name, port, *, goal, **more):
     world = {"world": f"{suites.planted / 'failing.py'}:Reaching"}
-    return {**failing(suites, name), **world, "with": {"port": port, **more}}
+    return {**failing(suites, name), **world, "goal": str(goal), "with": {"port": port, **more}}
 
 
-def test_a_world_that_connects_where_the_suite_forbids_is_blocked_and_a_clean_one_passes(
-    suites, server
-):
+@pytest.fixture(scope="session")
+def networked(suites, server):
     tasks = [
-        reaching(suites, "allowed", server),
-        reaching(suites, "forbidden", 9),
-        reaching(suites, "hidden", 9, hides=True),
+        reaching(suites, "allowed", server, goal=server),
+        reaching(suites, "forbidden", 9, goal=server),
+        reaching(suites, "hidden", 9, goal=server, hides=True),
+        reaching(suites, "agent forbidden", server, goal=9),
     ]
-    top = {"network": {"world": [f"127.0.0.1:{server}"]}}
-    ran = suites.run(tasks, f"{suites.planted / 'agents.py'}:AddsTwice", top, reruns=0)
+    hosts = {"agent": [f"127.0.0.1:{server}"], "world": [f"localhost:{server}"]}
+    agent = f"{suites.planted / 'agents.py'}:Reaches"
+    return suites.run(tasks, agent, {"network": hosts}, reruns=0)
 
-    allowed, forbidden, hidden = (
-        ran.verdict(f"{name}/1-1") for name in ("allowed", "forbidden", "hidden")
-    )
-    assert (allowed["score"], ran.kinds("allowed/1-1", "network")) == (1.0, [])
+
+def test_a_clean_world_and_agent_connect_where_the_suite_says(networked):
+    assert networked.verdict("allowed/1-1")["score"] == 1.0
+    assert networked.kinds("allowed/1-1", "network") == []
+
+
+def test_a_world_that_connects_where_the_suite_forbids_is_blocked_and_reported(networked):
+    forbidden = networked.verdict("forbidden/1-1")
+    blocked = {"blocked": ["127.0.0.1:9"], "by": "world", "kind": "network"}
+
     assert (forbidden["blame"], forbidden["code"]) == ("world", "CD-725")
     assert "blocked a connection to 127.0.0.1:9" in forbidden["message"]
-    # Nothing went wrong there; that it tried is in the record all the same.
-    assert hidden["score"] == 1.0
+    # Where it hides that, nothing went wrong; that it tried is in the record all the same.
+    assert networked.verdict("hidden/1-1")["score"] == 1.0
     for name in ("forbidden", "hidden"):
-        entry = {"blocked": ["127.0.0.1:9"], "by": "world", "kind": "network"}
-        assert ran.kinds(f"{name}/1-1", "network")[0] == entry
-    assert "blocked connections: 127.0.0.1:9" in ran.result.warnings
+        assert networked.kinds(f"{name}/1-1", "network")[0] == blocked
+    assert "blocked connections: 127.0.0.1:9" in networked.result.warnings
 
 
-def test_an_agent_may_connect_only_where_the_suite_says_and_a_clean_one_passes(suites, server):
-    tasks = [honest(suites, "allowed", goal=str(server)), honest(suites, "forbidden", goal="9")]
-    top = {"network": {"agent": [f"127.0.0.1:{server}"]}}
-    ran = suites.run(tasks, f"{suites.planted / 'agents.py'}:Reaches", top)
+def test_an_agent_that_connects_where_the_suite_forbids_is_blocked_and_reported(networked):
+    verdict = networked.verdict("agent forbidden/1-1")
 
-    assert ran.verdict("allowed/1-1")["score"] == 1.0
-    verdict = ran.verdict("forbidden/1-1")
     assert (verdict["blame"], verdict["code"]) == ("unclassified", "CD-725")
     assert "[blocked: 127.0.0.1:9]" in verdict["message"]

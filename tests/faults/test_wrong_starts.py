@@ -19,6 +19,8 @@ LEAKS = {
     "KeepsIncidental": ("desk.views", 2),
     "KeepsInClass": ("desk.notes[2]", 2),
     "CountsInModule": ("desk.notes[1]", None),
+    # Living through it again does not bring it back, so nobody is named.
+    "KeepsWhatItDraws": ("desk.notes[1]", None),
 }
 CLEAN = ("Honest", "ReadsOwnClock", "Declares")
 
@@ -44,7 +46,7 @@ def recorded(suites):
     return suites.run(
         tasks(suites, *LEAKS, *CLEAN),
         agent(suites),
-        trials=2,
+        trials=3,
         isolation="shared",
         on_wrong_start="record",
     )
@@ -109,10 +111,21 @@ def test_a_leak_into_a_shared_world_is_named_with_the_step_that_wrote_it(recorde
     assert second["writers"].get(field) == wanted
 
 
+def test_what_leaks_on_and_on_is_named_each_time_with_whoever_wrote_it_last(recorded):
+    third = recorded.kinds("KeepsInInstance/1-3", "start")[0]
+
+    assert third["writers"] == {
+        "desk.notes[1]": {"episode": "KeepsInInstance/1-1", "step": 1},
+        "desk.notes[2]": {"episode": "KeepsInInstance/1-1", "step": 2},
+        "desk.notes[3]": {"episode": "KeepsInInstance/1-2", "step": 1},
+        "desk.notes[4]": {"episode": "KeepsInInstance/1-2", "step": 2},
+    }
+
+
 def test_a_run_that_records_wrong_starts_goes_on_and_is_unproven(recorded):
     assert recorded.verdict("KeepsInInstance/1-2")["score"] == 1.0
     assert recorded.verdict("KeepsInInstance/1-2")["proven"] is False
-    assert recorded.result.starts["wrong"] == len(LEAKS)
+    assert recorded.result.starts["wrong"] == 2 * len(LEAKS)
     assert recorded.result.proven is False
     assert recorded.result.status() == 1
 

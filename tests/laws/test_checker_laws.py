@@ -1,4 +1,4 @@
-"""Laws of the checkers, by search."""
+"""Law 10: the same evidence, the same verdict; found by search."""
 
 from __future__ import annotations
 

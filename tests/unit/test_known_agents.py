@@ -6,12 +6,12 @@ from cleandesk.agents.answers import Done, Infeasible, done, infeasible
 from cleandesk.agents.known import AlwaysFail, Nop, Random, sample
 from cleandesk.checkers.evidence import Evidence
 from cleandesk.checkers.judging import judge
+from cleandesk.checkers.returns import returns
 from cleandesk.checkers.score import Score
 from cleandesk.errors import AgentError, SuiteError
 from cleandesk.seeding import stream
 from cleandesk.state import diff
 from cleandesk.suites import suite_path
-from cleandesk.checkers.returns import returns
 from cleandesk.suites.scripted import Scripted
 from cleandesk.tasks.suite import load_suite
 from cleandesk.tasks.task import fill

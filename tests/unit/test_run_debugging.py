@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 MAKE_RUN = """
 import json, sys
 from cleandesk.run.conduct import run
@@ -49,6 +51,7 @@ def test_a_failed_episode_opens_the_debugger_in_its_world(suites, tmp_path):
     assert "ended with 0.0" in said
 
 
+@pytest.mark.service
 def test_a_world_that_raises_opens_the_debugger_where_it_did(suites, tmp_path):
     task = {"world": f"{suites.planted / 'failing.py'}:Failing", "with": {"fails": "step raises"}}
     said = debugged(suites, tmp_path, task, "AddsTwice", "p how\nup\np action\nc\n")
@@ -65,6 +68,7 @@ def test_an_agent_that_raises_opens_the_debugger_where_it_did(suites, tmp_path):
     assert "'has_a_bug'" in said
 
 
+@pytest.mark.service
 def test_a_checker_that_raises_opens_the_debugger_where_it_did(suites, tmp_path):
     check = f"{suites.planted / 'checkers.py'}:raises"
     task = {"world": f"{suites.planted / 'starts.py'}:Honest", "expect": None, "check": check}

@@ -38,6 +38,7 @@ LIMIT_BYTES = 16 << 20
 """A longer line is refused: it is no action, and it would fill the log."""
 
 _END_SECONDS = 1.0
+_STATUS_SECONDS = 0.2
 
 
 def command_digest(command: str) -> str:
@@ -127,9 +128,9 @@ class CommandAgent:
                 do="answer one action per line",
             )
         if not line.endswith(b"\n"):
-            # It closed its output; one that goes on without it can't be heard.
+            # It closed its output, as a rule because it ends.
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_END_SECONDS)
+                process.wait(_STATUS_SECONDS)
             status = process.poll()
             how = "closed its output" if status is None else f"ended with status {status}"
             raise AgentError(

@@ -11,7 +11,6 @@ import inspect
 import os
 import shlex
 import shutil
-import sys
 import traceback
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from cleandesk.agents.providers import is_providers
 from cleandesk.agents.session import EpisodeOver, Session, reports
 from cleandesk.channel import Channel, ChannelClosedError
 from cleandesk.errors import AgentError, CleandeskError, shown, text_of
-from cleandesk.finding import find, source_digest
+from cleandesk.finding import find, look_in, source_digest
 from cleandesk.processes import channel_of_arguments, pin_to
 from cleandesk.state.canon import decode, encode
 from cleandesk.worlds.network import guard_network
@@ -38,7 +37,7 @@ def main() -> None:
     channel = channel_of_arguments()
     _, (hello,) = channel.receive()
     settings = decode(hello)
-    sys.path[:0] = settings["path"]
+    look_in(settings["path"])
     guard_network(settings["network"])
     try:
         make, source = load_agent(settings["reference"], settings["path"])

@@ -7,7 +7,6 @@ letter of its request, or is X: what went wrong.
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -20,6 +19,7 @@ from cleandesk.checkers.load import load_checker
 from cleandesk.checkers.premise import premises
 from cleandesk.checkers.purity import guard_purity, judging
 from cleandesk.errors import CheckerError, CleandeskError
+from cleandesk.finding import look_in
 from cleandesk.processes import channel_of_arguments
 from cleandesk.state.canon import decode, encode
 from cleandesk.state.diff import from_json
@@ -33,7 +33,7 @@ def main() -> None:
     channel = channel_of_arguments()
     _, (hello,) = channel.receive()
     settings = decode(hello)
-    sys.path[:0] = settings["path"]
+    look_in(settings["path"])
     guard_purity()
     serve_checks(channel, tuple(settings["path"]), is_debugging=settings["debug"])
 

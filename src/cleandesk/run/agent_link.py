@@ -28,6 +28,7 @@ _LOAD_SECONDS = 300.0
 _STOP_SECONDS = 5.0
 _TELL_SECONDS = 60.0
 _ALL_BYTES = 1 << 62
+_MALFORMED = (ValueError, LookupError, TypeError, RecursionError, CleandeskError)
 _TURNS = frozenset({b"A", b"D", b"F"})
 _ITS_BLAMES = frozenset({Blame.AGENT, Blame.PROVIDER, Blame.UNCLASSIFIED})
 """Whose failure the agent's process may say that its failure was."""
@@ -178,7 +179,7 @@ class AgentLink:
             if kind not in _TURNS or encode(decode(payload), inline_bytes=_ALL_BYTES) != payload:
                 raise ValueError("no turn")
             return Turn(kind, payload, _usage(usage), _hosts(blocked), seconds)
-        except (ValueError, LookupError, TypeError, RecursionError, CleandeskError) as error:
+        except _MALFORMED as error:
             self.stop()
             raise _no_message() from error
 
@@ -195,29 +196,34 @@ class AgentLink:
                 Blame.AGENT, "CD-303", "the agent's process does not read what it is told"
             ) from error
 
-    def dismiss(self, last: list[bytes] | None = None) -> None:
+    def dismiss(self, last: list[bytes] | None = None) -> dict[str, Any]:
         """End the agent's episode and wait until it has stopped.
 
         Args:
             last: What its last action led to, if it is still to be told.
+
+        Returns:
+            What it reports to have used since its last turn.
         """
         if not self._is_busy or self._role is None:
-            return
+            return {}
         deadline = time.monotonic() + _STOP_SECONDS
         try:
             # Where it has said its last word already, it skips this one.
             first = (b"T", *last) if last is not None else (b"Q",)
             self._channel.send(*first, timeout_s=_STOP_SECONDS)
-            kind = b""
+            kind, parts = b"", [b""]
             while kind not in {b"K", b"X"}:
                 left = deadline - time.monotonic()
-                kind, _ = self._channel.receive(left)
+                kind, parts = self._channel.receive(left)
                 if kind == b"A":
                     self._channel.send(b"Q", timeout_s=left)
             self._is_busy = False
-        except (ChannelClosedError, ChannelTimeoutError, FrameTooLargeError):
+            return _usage(parts[0]) if kind == b"K" else {}
+        except (ChannelClosedError, ChannelTimeoutError, FrameTooLargeError, *_MALFORMED):
             # It does not stop by itself; the next episode gets a new process.
             self.stop()
+            return {}
 
     def stop(self) -> None:
         """End the process; the next episode starts a new one."""

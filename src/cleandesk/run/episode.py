@@ -57,7 +57,7 @@ class Roles:
     checker: CheckerLink
     described: Mapping[str, Any]
     terms: Contract
-    find_writers: Callable[[tuple[Change, ...]], Writers]
+    find_writers: Callable[[tuple[Change, ...], Snapshot], Writers]
 
 
 class Episode:
@@ -121,7 +121,7 @@ class Episode:
         except Fault as fault:
             self._note_reports(fault)
             outcome = blamed(fault)
-        self._roles.agent.dismiss(self._last)
+        self._count(self._roles.agent.dismiss(self._last))
         outcome["proven"] = bool(self._start["verified"])
         head, entries = append_verdict(self._log, outcome)
         times = {
@@ -170,15 +170,16 @@ class Episode:
         facts = decode(facts_text)
         self._note_blocked("world", facts["blocked"])
         changes: tuple[Change, ...] = ()
+        writers: Writers = {}
         outside = facts["undeclared"]
         if facts["fingerprint"] != self._expected.fingerprint or self._terms.declared:
             actual = self._roles.world.view()
             changes = self._differences(actual)
+            writers = self._roles.find_writers(changes, actual) if changes else {}
             self._shot = write_object(self._folder, actual.to_bytes())
         is_right = not changes and not outside
         if not is_right and facts["fingerprint"] == self._expected.fingerprint and changes:
             raise StateError("CD-107", "fingerprint and diff disagree on one start")
-        writers = self._roles.find_writers(changes) if changes else {}
         self._start = {
             "changes": len(changes) + len(outside),
             "fields": [

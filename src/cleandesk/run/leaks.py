@@ -1,4 +1,4 @@
-"""Who wrote the field that leaked: the world's past, replayed and read step by step."""
+"""Who wrote the field that leaked: the world's past, lived through again and read step by step."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cleandesk.errors import shown
-from cleandesk.run.blame import Fault
+from cleandesk.run.blame import Blame, Fault
 from cleandesk.run.world_link import WorldLink
 from cleandesk.state import Change, Snapshot, diff
 
 _NAMED = 5
 """How many leaked fields a message names."""
 
-_MOST_STEPS = 2000
-"""A longer past is not replayed; then the step is not named."""
+_MOST_STEPS = 20_000
+"""A longer past is not lived through again; then the step is not named."""
+
+Writers = dict[str, dict[str, Any]]
+"""Field -> the episode and step that wrote it last (step 0 is the reset itself)."""
+
+_Place = tuple[str, tuple[Any, ...]]
 
 
 @dataclass(slots=True)
@@ -23,85 +28,108 @@ class Past:
     """What one shared world has lived through since it was built.
 
     Attributes:
-        episodes: (episode, instance, actions as canon/1) in order.
+        episodes: (episode, instance, actions as canon/1) in order; the last one goes on.
     """
 
     episodes: list[tuple[str, Mapping[str, Any], list[bytes]]] = field(default_factory=list)
 
-    def begin(self, episode: str, instance: Mapping[str, Any]) -> list[bytes]:
-        """Note that an episode begins; return the list that takes its actions."""
-        actions: list[bytes] = []
-        self.episodes.append((episode, instance, actions))
-        return actions
 
+class Replay:
+    """A second world that follows the past of a shared one, and who wrote what in it.
 
-Writers = dict[str, dict[str, Any]]
-"""Field -> the episode and step that wrote it last (step 0 is the reset itself)."""
-
-
-def find_writers(
-    leaked: Sequence[Change],
-    past: Past,
-    open_world: Callable[[], WorldLink],
-    values: Mapping[str, Any],
-) -> Writers:
-    """Replay ``past`` in a new world and name, for each leaked field, who wrote it.
-
-    Args:
-        leaked: The differences of the wrong start from the expected one.
-        past: The world's episodes; the last is the one that started wrong.
-        open_world: Opens a child of the importer.
-        values: Keyword arguments of the world's constructor.
-
-    Returns:
-        The writers found. A field is left out where the replay did not bring it back:
-        then the world is not deterministic, and nothing is claimed.
+    It goes on from where it was, so that a run with many wrong starts lives through its
+    past once and not once for each of them.
     """
-    if not past.episodes or sum(len(actions) for _, _, actions in past.episodes) > _MOST_STEPS:
-        return {}
-    wanted = {change.field: change for change in leaked}
-    writers: Writers = {}
-    world = None
-    try:
-        world = open_world()
-        world.build(values, core=None, debug=False)
-        seen: Snapshot | None = None
-        for episode, instance, actions in past.episodes:
-            world.reset(instance, snapshot=False)
-            seen = _note(seen, world.view(), wanted, writers, {"episode": episode, "step": 0})
-            for number, action in enumerate(actions, 1):
-                world.step(action)
-                by = {"episode": episode, "step": number}
-                seen = _note(seen, world.view(), wanted, writers, by)
-    except Fault:
-        return {}
-    finally:
-        if world is not None:
-            world.kill()
-    return {name: writer for name, writer in writers.items() if writer["step"] > 0}
+
+    def __init__(self, open_world: Callable[[], WorldLink], values: Mapping[str, Any]) -> None:
+        """Keep how to open the world; it is opened when it is first needed.
+
+        Args:
+            open_world: Opens a child of the importer.
+            values: Keyword arguments of the world's constructor.
+        """
+        self._open_world = open_world
+        self._values = values
+        self._world: WorldLink | None = None
+        self._is_lost = False
+        self._episode, self._step = 0, -1
+        self._steps = 0
+        self._seen: Snapshot | None = None
+        self._written: dict[_Place, tuple[int, dict[str, Any]]] = {}
+
+    def writers(self, leaked: Sequence[Change], past: Past, actual: Snapshot) -> Writers:
+        """Name, for each leaked field, who wrote it last.
+
+        Args:
+            leaked: The differences of the wrong start from the expected one.
+            past: The world's episodes; the last is the one that started wrong.
+            actual: The wrong start.
+
+        Returns:
+            The writers found. A field is left out where the replay does not hold what the
+            world holds: it is not deterministic then, and nothing is claimed.
+        """
+        try:
+            self._follow(past)
+        except Fault:
+            self._is_lost = True
+        if self._is_lost or self._seen is None:
+            return {}
+        astray = diff(self._seen, actual)
+        return {
+            change.field: writer
+            for change in leaked
+            if not any(_touches((other.surface, other.path), change) for other in astray)
+            and (writer := self._writer(change)) is not None
+        }
+
+    def kill(self) -> None:
+        """End the world, if there is one."""
+        if self._world is not None:
+            self._world.kill()
+            self._world = None
+            self._is_lost = True
+
+    def _follow(self, past: Past) -> None:
+        if self._is_lost:
+            return
+        if self._world is None:
+            self._world = self._open_world()
+            self._world.build(self._values, core=None, debug=False)
+        while self._episode < len(past.episodes):
+            episode, instance, actions = past.episodes[self._episode]
+            if self._step < 0:
+                self._world.reset(instance, snapshot=False)
+                self._note(self._world.view(), {"episode": episode, "step": 0})
+            while self._step < len(actions):
+                self._world.step(actions[self._step])
+                self._note(self._world.view(), {"episode": episode, "step": self._step + 1})
+            if self._episode == len(past.episodes) - 1:
+                return
+            self._episode, self._step = self._episode + 1, -1
+
+    def _note(self, now: Snapshot, by: dict[str, Any]) -> None:
+        self._step += 1
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            self._is_lost = True
+            raise Fault(Blame.HARNESS, "CD-731", "the past is too long to be lived through again")
+        if self._seen is not None:
+            for change in diff(self._seen, now):
+                self._written[change.surface, change.path] = self._steps, by
+        self._seen = now
+
+    def _writer(self, leak: Change) -> dict[str, Any] | None:
+        writes = [write for place, write in self._written.items() if _touches(place, leak)]
+        _, by = max(writes, key=lambda write: write[0], default=(0, {"step": 0}))
+        return by if by["step"] else None
 
 
-def _note(
-    before: Snapshot | None,
-    after: Snapshot,
-    wanted: Mapping[str, Change],
-    writers: Writers,
-    by: dict[str, Any],
-) -> Snapshot:
-    if before is not None:
-        for change in diff(before, after):
-            for name, leak in wanted.items():
-                if _touches(change, leak):
-                    writers[name] = by
-    return after
-
-
-def _touches(change: Change, leak: Change) -> bool:
-    """Tell whether a write at ``change`` made, unmade or altered the leaked field."""
-    if change.surface != leak.surface:
-        return False
-    shorter = min(len(change.path), len(leak.path))
-    return change.path[:shorter] == leak.path[:shorter]
+def _touches(place: _Place, leak: Change) -> bool:
+    """Tell whether a write at ``place`` made, unmade or altered the leaked field."""
+    surface, path = place
+    shorter = min(len(path), len(leak.path))
+    return surface == leak.surface and path[:shorter] == leak.path[:shorter]
 
 
 def wrong_start(changes: tuple[Change, ...], outside: list[Any], writers: Writers) -> str:

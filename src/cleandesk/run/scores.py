@@ -52,13 +52,17 @@ def score_of(
     for row in rows:
         if row.get("score") is not None:
             scores[instance_of(row["episode"])].append(float(row["score"]))
+    tasks = {task_of(row["episode"]) for row in rows if row.get("score") is not None}
+    # An instance is a task with a seed; where each task has one seed, it is the task.
+    is_drawn = len(scores) > len(tasks)
+    is_own_family = all(families.get(task, task) == task for task in tasks)
     held = estimate(
         scores,
         families={key: families.get(task_of(f"{key}-1"), key) for key in scores},
+        words=("instance" if is_drawn else "task", "task" if is_own_family else "family"),
     )
     if held is None:
         return None
-    tasks = {task_of(row["episode"]) for row in rows if row.get("score") is not None}
     return {**_plain(held), "tasks": len(tasks)}
 
 

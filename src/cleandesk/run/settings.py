@@ -38,7 +38,6 @@ class Settings:
         debug: Open the debugger where a world, agent or checker raises, and in the world
             of a failed episode; one worker, no time limits.
         verbose: Print every step to standard error.
-        progress: Show a progress bar on standard error.
     """
 
     trials: int | None = None
@@ -57,7 +56,6 @@ class Settings:
     log_dir: Path = DEFAULT_LOG_DIR
     debug: bool = False
     verbose: bool = False
-    progress: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what can't be meant.

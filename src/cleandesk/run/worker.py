@@ -23,10 +23,10 @@ from cleandesk.run.anchor import Expected, build_expected
 from cleandesk.run.blame import Blame, Fault
 from cleandesk.run.checker_link import CheckerLink
 from cleandesk.run.episode import Episode, Roles
-from cleandesk.run.leaks import Past, Writers, find_writers
+from cleandesk.run.leaks import Past, Replay
 from cleandesk.run.outcomes import close_unplayed
 from cleandesk.run.world_link import WorldLink
-from cleandesk.state import Change, decode, encode
+from cleandesk.state import decode, encode
 from cleandesk.state.contract import Contract
 
 
@@ -57,11 +57,16 @@ def main() -> None:
 class _Shared:
     """A world that lives through many episodes, with its past."""
 
-    def __init__(self, world: WorldLink, described: Mapping[str, Any]) -> None:
+    def __init__(self, world: WorldLink, described: Mapping[str, Any], replay: Replay) -> None:
         self.world = world
         self.described = described
         self.terms = Contract.from_plain(described["contract"])
         self.past = Past()
+        self.replay = replay
+
+    def kill(self) -> None:
+        self.world.kill()
+        self.replay.kill()
 
 
 class _Worker:
@@ -96,7 +101,7 @@ class _Worker:
         self._agent.stop()
         self._checker.stop()
         for shared in self._shared.values():
-            shared.world.kill()
+            shared.kill()
 
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
         """Run one job; every ending is a result, and what stops the run is named so."""
@@ -152,14 +157,14 @@ class _Worker:
         shared = self._shared.get(job["world_key"])
         if shared is None or "world" in given:
             shared = self._open(job, given)
-        past = shared.past
+        past, replay = shared.past, shared.replay
         roles = Roles(
             shared.world,
             self._agent,
             self._checker,
             shared.described,
             shared.terms,
-            lambda changes: self._writers(job, changes, past),
+            lambda changes, start: replay.writers(changes, past, start) if is_shared else {},
         )
         shared.world.seconds = 0.0
         # Of a shared world the last task may have had another limit.
@@ -172,14 +177,14 @@ class _Worker:
             if job["debug"] and result["outcome"]["score"] == 0:
                 shared.world.debug()
         except BaseException:
-            shared.world.kill()
+            shared.kill()
             self._shared.pop(job["world_key"], None)
             raise
         blame = result["outcome"]["blame"]
         if not is_shared:
             shared.world.close()
         elif blame in {Blame.WORLD, Blame.HARNESS} and not self._may_go_on(job, result):
-            shared.world.kill()
+            shared.kill()
             self._shared.pop(job["world_key"], None)
         return result
 
@@ -191,7 +196,7 @@ class _Worker:
         limit = job["instance"]["limits"]["world_seconds"]
         old = self._shared.pop(job["world_key"], None)
         if old is not None:
-            old.world.kill()
+            old.kill()
         world = WorldLink(given.pop("world"), limit_s=limit, patient=job["debug"])
         try:
             described = world.build(
@@ -200,23 +205,16 @@ class _Worker:
         except Fault:
             world.kill()
             raise
-        opened = _Shared(world, described)
+        replay = Replay(lambda: self._one_more(job["world_key"], limit), job["instance"]["with_"])
+        opened = _Shared(world, described, replay)
         if job["isolation"] == "shared":
             self._shared[job["world_key"]] = opened
         return opened
 
-    def _writers(self, job: Mapping[str, Any], changes: tuple[Change, ...], past: Past) -> Writers:
-        """Ask the run for one more world and replay the past in it."""
-        if job["isolation"] != "shared":
-            return {}
-        self._channel.send(b"W", encode(job["world_key"]))
-        limit = job["instance"]["limits"]["world_seconds"]
-        return find_writers(
-            changes,
-            past,
-            lambda: WorldLink(self._take(), limit_s=limit),
-            job["instance"]["with_"],
-        )
+    def _one_more(self, world_key: str, limit_s: float) -> WorldLink:
+        """Ask the run for one more world, in which the past can be lived through again."""
+        self._channel.send(b"W", encode(world_key))
+        return WorldLink(self._take(), limit_s=limit_s)
 
 
 if __name__ == "__main__":

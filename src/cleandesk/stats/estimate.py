@@ -12,7 +12,7 @@ one never make the interval narrower.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cleandesk.errors import UsageError, shown
@@ -63,6 +63,7 @@ class _Sample:
         episodes: How many scores there are.
         binary: Whether every score is 0 or 1.
         only: The single family that all tasks come from, where there is one.
+        words: What a task and a family are called.
     """
 
     clusters: tuple[tuple[float, ...], ...]
@@ -71,6 +72,7 @@ class _Sample:
     episodes: int
     binary: bool
     only: str | None = None
+    words: tuple[str, str] = ("task", "family")
 
     @property
     def units(self) -> tuple[float, ...]:
@@ -87,6 +89,7 @@ def estimate(
     *,
     families: Mapping[str, str] | None = None,
     confidence: float = 0.95,
+    words: tuple[str, str] = ("task", "family"),
 ) -> Estimate | None:
     """Return the mean score with the interval that fits the shape of the scores.
 
@@ -103,6 +106,7 @@ def estimate(
         scores: Each task's scores in [0, 1], one a trial; a task without scores is left out.
         families: The family of each task; a task that is not named is its own family.
         confidence: Share of such intervals that hold the true mean, in (0, 1).
+        words: What the caller calls a task and a family, for methods and warnings.
 
     Returns:
         The estimate, or None when no task has a score.
@@ -113,7 +117,12 @@ def estimate(
     scored = {task: _checked(task, values) for task, values in scores.items() if len(values)}
     if not scored:
         return None
-    sample = _sample(scored, families or {})
+    return _estimated(replace(_sample(scored, families or {}), words=words), scored, confidence)
+
+
+def _estimated(
+    sample: _Sample, scored: Mapping[str, tuple[float, ...]], confidence: float
+) -> Estimate:
     mean = math.fsum(sample.units) / len(sample.units)
     se = _standard_error(sample, mean)
     low, high, method = _interval(sample, mean, se, confidence)
@@ -292,7 +301,10 @@ def _interval(
     sample: _Sample, mean: float, se: float, confidence: float
 ) -> tuple[float, float, str]:
     count = len(sample.clusters)
-    behind = {"trial": " (one task, its trials)", "family": " (by family)"}.get(sample.unit, "")
+    task, family = sample.words
+    behind = {"trial": f" (one {task}, its trials)", "family": f" (by {family})"}.get(
+        sample.unit, ""
+    )
     if sample.episodes == 1 or (sample.binary and sample.independent):
         name = "wilson" if sample.episodes == 1 else f"wilson{behind}"
         return *wilson(math.fsum(sample.units), count, confidence=confidence), name
@@ -306,22 +318,29 @@ def _interval(
         effective = min(sample.episodes, mean * (1 - mean) / se**2) * (z / t) ** 2
         ends = wilson(mean * effective, effective, confidence=confidence)
         return *ends, f"clustered wilson{behind}"
-    name = f"t{behind}" if sample.unit == "trial" else f"t on task means{behind}"
+    name = f"t{behind}" if sample.unit == "trial" else f"t on {task} means{behind}"
     return mean - t * se, mean + t * se, name
+
+
+def _plural(sample: _Sample) -> str:
+    task, family = sample.words
+    word = {"task": task, "family": family}.get(sample.unit, sample.unit)
+    return "families" if word == "family" else f"{word}s"
 
 
 def _size_warnings(sample: _Sample) -> list[str]:
     found = []
+    task, family = sample.words
     if sample.unit == "trial" and sample.episodes > 1:
-        found.append("one task: this speaks of this task only, not of tasks like it")
+        found.append(f"one {task}: this speaks of this {task} only, not of {task}s like it")
     if sample.only is not None:
-        found.append(f"one family ({shown(sample.only)}): this speaks of this family only")
+        found.append(f"one {family} ({shown(sample.only)}): this speaks of this {family} only")
     if sample.tasks < FEW_TASKS:
         found.append(
-            f"fewer than {FEW_TASKS} tasks ({sample.tasks}): give counts, not a percentage"
+            f"fewer than {FEW_TASKS} {task}s ({sample.tasks}): give counts, not a percentage"
         )
     elif len(sample.clusters) < FEW_CLUSTERS:
-        kind = "families" if sample.unit == "family" else "tasks"
+        kind = _plural(sample)
         found.append(
             f"fewer than {FEW_CLUSTERS} {kind} ({len(sample.clusters)}): the interval is rough"
         )
@@ -335,12 +354,14 @@ def _spread_warnings(
     if se == 0 and len(sample.clusters) == 1:
         found.append("one score has no spread: an SE of 0 is not the uncertainty")
     elif se == 0:
-        kind = "families" if sample.unit == "family" else f"{sample.unit}s"
+        kind = _plural(sample)
         found.append(
             f"no spread between {kind}: an SE of 0 is not the uncertainty, "
             f"the interval is Wilson's on {len(sample.clusters)} {kind}"
         )
     repeated = [values for values in scored.values() if len(values) > 1]
     if sample.tasks > 1 and repeated and all(len(set(values)) == 1 for values in repeated):
-        found.append("every task's trials agree: repeating them added nothing to the interval")
+        found.append(
+            f"every {sample.words[0]}'s trials agree: repeating them added nothing to the interval"
+        )
     return found

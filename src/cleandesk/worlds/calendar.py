@@ -22,7 +22,9 @@ Step = tuple[list[dict[str, Any]], float, bool, bool, dict[str, Any]]
 
 
 class Calendar:
-    """A world whose every step pays 0: only the checker knows what was asked.
+    """A week of appointments; it can keep what the last episode wrote, on purpose.
+
+    Every step pays 0: only the checker knows what was asked.
 
     Attributes:
         events: Appointment by id: its day, hour (0 to 23) and title.

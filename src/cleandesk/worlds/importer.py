@@ -22,7 +22,7 @@ from typing import Any
 
 from cleandesk.channel import Channel, ChannelClosedError
 from cleandesk.errors import CleandeskError, WorldError
-from cleandesk.finding import find, source_digest
+from cleandesk.finding import find, look_in, source_digest
 from cleandesk.processes import (
     channel_of_arguments,
     die_with_parent,
@@ -31,7 +31,7 @@ from cleandesk.processes import (
 )
 from cleandesk.state import decode, encode
 from cleandesk.worlds.network import guard_network
-from cleandesk.worlds.serve import serve_world
+from cleandesk.worlds.serve import arguments_of, serve_world
 
 
 def main() -> None:
@@ -40,11 +40,12 @@ def main() -> None:
     requests = socket.socket(fileno=int(sys.argv[3]))
     _, (hello,) = channel.receive()
     settings: dict[str, Any] = decode(hello)
-    sys.path[:0] = settings["path"]
+    look_in(settings["path"])
     guard_network(settings["network"])
     try:
         factory, leading = find_world(settings["reference"], settings["path"])
         prepare_world(factory, leading)
+        arguments_of(factory)
     except CleandeskError as error:
         channel.send(b"X", encode([error.code, error.message, error.where, error.do]))
         return

@@ -13,7 +13,8 @@ class World(Protocol):
     The constructor may take ``at`` (see ``worlds/at.py``) and what the suite gives under
     ``with``. Optional members: ``pays = "end"`` (every step reward is 0), ``action_space``
     and ``observation_space`` (of Gymnasium), ``tools`` (the actions, described for
-    agents), ``fire(event, **values)`` (events of the suite), ``not_read`` (what the
+    agents), ``fire(event, **values)`` (events of the suite), ``observe()``
+    (the first observation where setup steps came after ``reset``), ``not_read`` (what the
     world knows that its contract does not read), and the methods that setup steps call.
     """
 

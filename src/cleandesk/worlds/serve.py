@@ -7,6 +7,7 @@ world is read here, where it lives; only what was read leaves.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import sys
@@ -231,21 +232,31 @@ def build(
     Raises:
         WorldError: CD-213, its constructor does not take one of ``values``.
     """
-    try:
-        parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        parameters = {}  # type: ignore[assignment]
-    takes_any = any(item.kind is item.VAR_KEYWORD for item in parameters.values())
-    unknown = [name for name in values if name not in parameters and not takes_any]
-    if parameters and unknown:
+    names, takes_any = arguments_of(factory)
+    unknown = [name for name in values if name not in names and not takes_any]
+    if names and unknown:
         raise WorldError(
             "CD-213",
             f"the world takes no argument {unknown[0]!r}",
             where="`with` of the suite, or -T",
-            do=f"use one of: {', '.join(name for name in parameters if name != 'at') or 'none'}",
+            do=f"use one of: {', '.join(name for name in names if name != 'at') or 'none'}",
         )
-    given = {"at": at} if "at" in parameters else {}
+    given = {"at": at} if "at" in names else {}
     return factory(*leading, **given, **values)
+
+
+@functools.cache
+def arguments_of(factory: Callable[..., Any]) -> tuple[tuple[str, ...], bool]:
+    """Return the names of a constructor's arguments, and whether it takes any other.
+
+    Asked once in the importer: in a fork it would cost more than the capture.
+    """
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        return (), False
+    takes_any = any(item.kind is item.VAR_KEYWORD for item in parameters.values())
+    return tuple(parameters), takes_any
 
 
 def await_condition(condition: Callable[[], Any], name: str, timeout_s: float) -> None:

@@ -24,7 +24,7 @@ class Failing:
     contract = cd.contract("failing", "1", desk=cd.objects("rows", "extra"))
 
     def __init__(self, at, *, fails="", pids=""):
-        self.fails, self.pids = fails, pids
+        self.at, self.fails, self.pids = at, fails, pids
         self.rows, self.extra = [], {}
         self.happens("build raises")
 
@@ -64,7 +64,8 @@ class Failing:
     def step(self, action):
         for how in ("raises", "ends", "exits", "hangs"):
             self.happens(f"step {how}")
-        self.rows.append(action)
+        fault = self.at.disturbed("step", action=action)
+        self.rows.append(fault or action)
         if self.fails == "step holds what can't be read":
             self.extra = {"late": Unreadable()}
         if self.fails == "step shows what can't be sent":
@@ -95,6 +96,14 @@ class Failing:
 
     def fire(self, event, **values):
         self.rows.append([event, values])
+
+
+class IgnoresWhatIsNotThere(Failing):
+    """Its contract names a field that no start has."""
+
+    contract = cd.contract(
+        "failing", "1", desk=cd.objects("rows", "extra", ignore={"extra.token": "random"})
+    )
 
 
 class Reaching(Failing):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 
 ANSWERS = {
-    "much": {"action": "x" * 50_000_000},
+    "much": {"action": "x" * 17_000_000},
     "keyless": {"thought": "hm"},
     "list": [1, 2],
     "provider": {"error": {"kind": "provider", "message": "429"}},
@@ -21,6 +22,12 @@ ANSWERS = {
 def fail(how):
     if how == "exits":
         sys.exit(3)
+    if how == "leaves":
+        child = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL)
+        sys.stderr.write(f"left {child.pid} behind\n")
+        sys.stdout.write('{"done": true}\n')
+        sys.stdout.flush()
+        sys.exit(0)
     if how == "closes":
         os.close(1)
     if how in {"closes", "silent"}:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 import time
 import uuid
 
@@ -42,6 +43,7 @@ class ShowsItsProcess(Honest):
 
     def reset(self, *, seed=None, options=None):
         observation, _ = super().reset(seed=seed)
+        sys.stdout.write("printed by the world\n")
         return observation, {"parent": os.getppid(), "pid": os.getpid()}
 
 
@@ -53,6 +55,13 @@ class KeepsInInstance(Honest):
             self.notes = [f"note {seed}"]
         self.views = 0
         return self.notes, {}
+
+
+class KeepsWhatItDraws(KeepsInInstance):
+    """As the last one, and what it keeps is another thing each time."""
+
+    def step(self, action):
+        return super().step(f"{action} {random.SystemRandom().random()}")
 
 
 class KeepsIncidental(Honest):
