@@ -85,7 +85,7 @@ def _verifying(folder: Path) -> Row:
         cpu_of(lambda: verify_run(run.path, root), runs=3),
         "s",
         cpu_of(floor, runs=3),
-        "sha256 a line",
+        "sha256 lines",
         target=6.0,
     )
 

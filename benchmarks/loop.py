@@ -1,8 +1,8 @@
 """The loop: what an episode and a step cost, with every start verified and all logged.
 
-200 episodes of a world with 50 rows, of 0 and of 5 steps. The fixed cost of a run,
-measured with a run of one episode, is taken off; the run's own end (sealing, verifying
-and counting) is not.
+200 episodes of a world with 50 rows, of 0 and of 5 steps, and 10 of 1,000. The fixed
+cost of a run, measured with a run of one episode, is taken off; the run's own end
+(sealing, verifying and counting) is not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from benchmarks.suites import EPISODES, bump_suite
 
 ISOLATIONS = ("shared", "fork")
 _STEPS = 5
-_RUNS = 4
+_LONG = 1000
+_LONG_EPISODES = 10
+_RUNS = 6
 
 Costs = Mapping[tuple[str, str], Cost]
 
@@ -32,6 +34,8 @@ def rows() -> list[Row]:
     for isolation in ISOLATIONS:
         took = _apart(costs[isolation, "steps"], costs[isolation, "empty"], EPISODES * _STEPS)
         found.append(_figure(f"step, {isolation}", took, pipes_ms, "bare pipes", target=0.1))
+    took = _apart(costs["shared", "long"], costs["shared", "one"], _LONG * _LONG_EPISODES)
+    found.append(_figure("step of 1,000, shared", took, pipes_ms, "bare pipes", target=0.1))
     for isolation, floor_ms in (("shared", 0.0), ("fork", fork_ms)):
         took = _apart(costs[isolation, "empty"], costs[isolation, "one"], EPISODES - 1)
         name = f"empty episode, {isolation}"
@@ -66,17 +70,19 @@ def _measure() -> Costs:
         empty = bump_suite(Path(folder), "empty", steps=0)
         steps = bump_suite(Path(folder), "steps", steps=_STEPS)
         seeds = bump_suite(Path(folder), "seeds", steps=0, own_starts=True)
+        long = bump_suite(Path(folder), "long", steps=_LONG)
         everything = str(EPISODES)
         commands = {
             ("floor", "fork"): ["-m", "benchmarks.floors", "fork"],
             ("floor", "pipes"): ["-m", "benchmarks.floors", "pipes"],
         }
+        once = ["-m", "benchmarks.once"]
         for isolation in ISOLATIONS:
-            once = ["-m", "benchmarks.once"]
             commands[isolation, "one"] = [*once, empty, isolation, "1", "1"]
             commands[isolation, "empty"] = [*once, empty, isolation, "1", everything]
             commands[isolation, "steps"] = [*once, steps, isolation, "1", everything]
             commands[isolation, "seeds"] = [*once, seeds, isolation, "1", everything]
+        commands["shared", "long"] = [*once, long, "shared", "1", str(_LONG_EPISODES)]
         found = [
             {key: measured_apart(each) for key, each in commands.items()} for _ in range(_RUNS)
         ]

@@ -79,5 +79,5 @@ def _hashing() -> Row:
         return hashlib.sha256(text.encode()).hexdigest()
 
     return Figure(
-        "hash a million leaves", cpu_of(ours), "s", cpu_of(floor), "json + sha256", target=0.8
+        "hash a million leaves", cpu_of(ours), "s", cpu_of(floor), "json+sha256", target=0.8
     )

@@ -12,6 +12,7 @@ version = "1"
 world = "benchmarks.worlds:{world}"
 trials = {trials}
 seeds = "{seeds}"
+limits = {{ steps = {limit} }}
 
 [[task]]
 id = "bump-{steps}"
@@ -44,7 +45,13 @@ def _write(folder: Path, name: str, world: str, steps: int, trials: int, seeds: 
     path = folder / f"{name}.toml"
     path.write_text(
         _SUITE.format(
-            name=name, world=world, steps=steps, trials=trials, seeds=seeds, expect=expect
+            name=name,
+            world=world,
+            limit=steps or 1,
+            steps=steps,
+            trials=trials,
+            seeds=seeds,
+            expect=expect,
         )
     )
     return str(path)

@@ -12,6 +12,8 @@ import cleandesk as cd
 from cleandesk.report.demo import render_demo
 from cleandesk.suites.demo import Demo
 
+pytestmark = pytest.mark.service
+
 
 class EnoughError(Exception):
     """The test has seen what it came for."""

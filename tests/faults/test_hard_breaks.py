@@ -17,6 +17,8 @@ from cleandesk.audit.record import verify
 from cleandesk.errors import LogError, RunError
 from cleandesk.verdict import Status
 
+pytestmark = pytest.mark.service
+
 MAKE_RUN = """
 import json, pathlib, resource, sys
 from cleandesk.run.conduct import run
