@@ -109,7 +109,9 @@ def heads(tmp_path):
     """A pipe for heads: whoever reads it knows that an episode has ended."""
     path = tmp_path / "heads"
     os.mkfifo(path)
-    return path
+    # Open for as long as the test: a program that can't write its heads would stop the run.
+    with os.fdopen(os.open(path, os.O_RDWR), "r+b", buffering=0) as file:
+        yield file
 
 
 def hung_run(suites, tmp_path, marked, heads, **given):
@@ -125,12 +127,11 @@ def hung_run(suites, tmp_path, marked, heads, **given):
         suite=str(suite),
         agent=agent(suites, "StartsPrograms"),
         workers=2,
-        heads_to=f"cmd:tee {heads}",
+        heads_to=f"cmd:tee {tmp_path / 'heads'}",
         **given,
     )
-    with heads.open() as file:
-        for _ in range(3):
-            assert json.loads(file.readline())["entries"] == 6
+    for _ in range(3):
+        assert json.loads(heads.readline())["entries"] == 6
     return process
 
 
