@@ -189,10 +189,14 @@ def _carries(pid: int, needle: bytes) -> bool:
 
 
 def _descendants(pid: int) -> Iterator[int]:
+    # Once per episode: plain calls cost a fifth of what pathlib's do.
+    tasks = f"{_PROC}/{pid}/task"
     with contextlib.suppress(OSError):
         # A thread's children are listed under that thread.
-        for thread in list((_PROC / str(pid) / "task").iterdir()):
-            for child in map(int, (thread / "children").read_text().split()):
+        for thread in os.listdir(tasks):  # noqa: PTH208
+            with open(f"{tasks}/{thread}/children", "rb") as listed:  # noqa: PTH123
+                children = listed.read().split()
+            for child in map(int, children):
                 yield child
                 yield from _descendants(child)
 

@@ -35,7 +35,7 @@ class Player:
         self.link.ready()
 
     def begin(self, trial=1):
-        settings = {**GOAL, "stream": key(1, "agent", "t", trial), "trial": trial}
+        settings = {**GOAL, "stream": key(1, "agent", "t", trial).hex(), "trial": trial}
         self.link.begin(settings, encode(["first"]), encode({}))
 
     def play(self, trial=1, most=10):

@@ -77,7 +77,7 @@ class Session:
         self.action_space: Any = settings["action_space"]
         self.tools: Any = settings["tools"]
         self.max_steps: int = settings["max_steps"]
-        self.rng = Stream(settings["stream"])
+        self.rng = Stream(bytes.fromhex(settings["stream"]))
         self.observation, self.info = first
         self.is_over = False
 

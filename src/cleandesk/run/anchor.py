@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,14 @@ class Expected:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the parts as plain values."""
-        return {**asdict(self), "not_read": list(self.not_read)}
+        # By hand: dataclasses.asdict copies deeply, and this is said with every episode.
+        return {
+            "fields_read": self.fields_read,
+            "fingerprint": self.fingerprint,
+            "not_read": list(self.not_read),
+            "object": self.object,
+            "source": self.source,
+        }
 
     @classmethod
     def from_plain(cls, held: Mapping[str, Any]) -> Expected:

@@ -220,7 +220,7 @@ class Episode:
             "goal": instance["goal"],
             "max_steps": self._limits["steps"],
             # The stream and not the seed: an agent must not redraw the task's secrets.
-            "stream": key(instance["seed"], "agent", instance["task_id"], self._job["trial"]),
+            "stream": key(instance["seed"], "agent", instance["task_id"], self._job["trial"]).hex(),
             "task": instance["task_id"],
             "tools": described["tools"],
             "trial": self._job["trial"],

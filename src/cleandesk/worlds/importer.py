@@ -110,7 +110,8 @@ def find_world(reference: str, folders: Sequence[str]) -> tuple[Any, tuple[Any, 
 
     scheme, _, rest = reference.partition(":")
     is_file = scheme.endswith(".py") or Path(scheme).exists()
-    if rest and not is_file and scheme in registered("bridge"):
+    # What has a dot is a module: then the installed packages need not be searched.
+    if rest and not is_file and "." not in scheme and scheme in registered("bridge"):
         return find("bridge", scheme), (rest,)
     factory = find("world", reference, folders=folders)
     if not callable(factory):
