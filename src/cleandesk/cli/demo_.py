@@ -7,18 +7,11 @@ from pathlib import Path
 import click
 
 from cleandesk.cli import EXIT_STATUS
-from cleandesk.cli.output import finish, json_option, reporting
+from cleandesk.cli.output import finish, json_option, log_dir_option, reporting
 
 
 @click.command("demo", epilog=EXIT_STATUS)
-@click.option(
-    "--log-dir",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    envvar="CLEANDESK_LOG_DIR",
-    help="Takes the run folders.",
-)
+@log_dir_option
 @click.option(
     "--workers",
     "-n",

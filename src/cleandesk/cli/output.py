@@ -7,6 +7,7 @@ import json
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
@@ -23,6 +24,14 @@ _NAMED_WRONG = frozenset({"CD-604", "CD-606", "CD-609", "CD-610", "CD-613"})
 _LONGEST = 2000
 _LAST_LINES = 20
 
+log_dir_option = click.option(
+    "--log-dir",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    envvar="CLEANDESK_LOG_DIR",
+    help="Takes the run folder.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 

@@ -10,7 +10,14 @@ from typing import Any
 import click
 
 from cleandesk.cli import EXIT_STATUS
-from cleandesk.cli.output import finish, for_terminal, json_option, print_json, reporting
+from cleandesk.cli.output import (
+    finish,
+    for_terminal,
+    json_option,
+    log_dir_option,
+    print_json,
+    reporting,
+)
 
 
 def _arguments(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -67,14 +74,7 @@ arguments_option = click.option(
 @click.option("--dry-run", is_flag=True, help="Plan and load everything, run nothing.")
 @click.option("--print-plan", is_flag=True, help="Print plan.json and run nothing.")
 @arguments_option
-@click.option(
-    "--log-dir",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    envvar="CLEANDESK_LOG_DIR",
-    help="Takes the run folder.",
-)
+@log_dir_option
 @click.option("--pdb", "debug", is_flag=True, help="Debug where something raises or fails.")
 @click.option("--verbose", "-v", is_flag=True, help="Print every step to standard error.")
 @json_option
