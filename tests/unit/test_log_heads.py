@@ -115,3 +115,13 @@ def test_half_a_head_in_the_folder_is_cut_before_the_run_goes_on(run):
     HeadsSink.open(run, PLAN).close()
 
     assert (run / "heads.jsonl").read_bytes() == whole
+
+
+def test_what_stopped_the_run_is_heard_and_not_the_program_that_died_of_it(run, tmp_path):
+    body = "import sys; sys.stdin.readline(); sys.exit(3)"
+    with (
+        pytest.raises(KeyboardInterrupt),
+        HeadsSink.open(run, PLAN, keeper(tmp_path, body)) as sink,
+    ):
+        sink.send("a/7-0", HEAD, 9)
+        raise KeyboardInterrupt

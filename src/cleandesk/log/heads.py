@@ -26,6 +26,7 @@ from cleandesk.log.store import cannot_write
 
 _COMMAND = "cmd:"
 _PATIENCE_S = 30.0
+_HASTE_S = 2.0
 
 
 class HeadsSink:
@@ -88,11 +89,14 @@ class HeadsSink:
         if self._command:
             self._tell(self._command, line)
 
-    def close(self) -> None:
+    def close(self, *, patience_s: float = _PATIENCE_S) -> None:
         """Close the files and wait for the program to end.
 
+        Args:
+            patience_s: Seconds that the program has to end by itself.
+
         Raises:
-            LogError: CD-605, the program failed, or did not end within 30 seconds.
+            LogError: CD-605, the program failed, or did not end in time.
         """
         self._close_files()
         command, self._command = self._command, None
@@ -101,7 +105,7 @@ class HeadsSink:
         with contextlib.suppress(BrokenPipeError):
             _pipe(command).close()
         try:
-            status = command.wait(_PATIENCE_S)
+            status = command.wait(patience_s)
         except subprocess.TimeoutExpired as error:
             command.kill()
             command.wait()
@@ -118,7 +122,12 @@ class HeadsSink:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        if error is None:
+            self.close()
+            return
+        # What stopped the run is what must be heard, and soon.
+        with contextlib.suppress(LogError):
+            self.close(patience_s=_HASTE_S)
 
     def _open_file(self, path: Path, *, is_ours: bool = False) -> None:
         try:
