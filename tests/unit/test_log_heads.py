@@ -117,11 +117,13 @@ def test_half_a_head_in_the_folder_is_cut_before_the_run_goes_on(run):
     assert (run / "heads.jsonl").read_bytes() == whole
 
 
-def test_what_stopped_the_run_is_heard_and_not_the_program_that_died_of_it(run, tmp_path):
-    body = "import sys; sys.stdin.readline(); sys.exit(3)"
-    with (
-        pytest.raises(KeyboardInterrupt),
-        HeadsSink.open(run, PLAN, keeper(tmp_path, body)) as sink,
-    ):
+def stop_midway(run, keeper_program) -> None:
+    with HeadsSink.open(run, PLAN, keeper_program) as sink:
         sink.send("a/7-0", HEAD, 9)
         raise KeyboardInterrupt
+
+
+def test_what_stopped_the_run_is_heard_and_not_the_program_that_died_of_it(run, tmp_path):
+    body = "import sys; sys.stdin.readline(); sys.exit(3)"
+    with pytest.raises(KeyboardInterrupt):
+        stop_midway(run, keeper(tmp_path, body))

@@ -89,11 +89,11 @@ class HeadsSink:
         if self._command:
             self._tell(self._command, line)
 
-    def close(self, *, patience_s: float = _PATIENCE_S) -> None:
+    def close(self, *, patience_s: float | None = None) -> None:
         """Close the files and wait for the program to end.
 
         Args:
-            patience_s: Seconds that the program has to end by itself.
+            patience_s: Seconds that the program has to end by itself; 30 if not said.
 
         Raises:
             LogError: CD-605, the program failed, or did not end in time.
@@ -105,7 +105,7 @@ class HeadsSink:
         with contextlib.suppress(BrokenPipeError):
             _pipe(command).close()
         try:
-            status = command.wait(patience_s)
+            status = command.wait(_PATIENCE_S if patience_s is None else patience_s)
         except subprocess.TimeoutExpired as error:
             command.kill()
             command.wait()
