@@ -20,8 +20,11 @@ from cleandesk.verdict import Status
 pytestmark = pytest.mark.service
 
 MAKE_RUN = """
-import json, pathlib, resource, sys
+import json, pathlib, resource, signal, sys
 from cleandesk.run.conduct import run
+
+# A shell has the programs that it starts in the background ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 given = json.loads(sys.argv[1])
 if given.pop("small_files", None):
