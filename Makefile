@@ -28,6 +28,8 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: setup
 	@$(BIN)/cleandesk demo
+	@echo
+	@echo 'to have cleandesk on the PATH: export PATH="$$PWD/$(BIN):$$PATH"'
 
 check: setup
 	$(BIN)/ruff format --check

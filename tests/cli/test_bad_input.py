@@ -18,6 +18,18 @@ SUITES = {
     "blank without a value": ("CD-410", 'draw.drawer = ["red", "green"]', "", "add draw.drawer"),
     "bad TOML": ("CD-402", 'name = "', 'name "', "line 1"),
     "wrong type": ("CD-404", 'version = "1"', "version = 1", "`version`"),
+    "no such surface": (
+        "CD-418",
+        '"room.letters[{letter}]"',
+        '"rom.letters[{letter}]"',
+        "room.letters",
+    ),
+    "no such table": (
+        "CD-418",
+        '"room.letters[{letter}]"',
+        '"room.lettrs[{letter}]"',
+        "room.letters",
+    ),
     "unknown limit": ("CD-403", "steps = 10", "stepz = 10", "did you mean 'steps'?"),
 }
 

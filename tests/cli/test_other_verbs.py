@@ -138,3 +138,11 @@ def test_classification_that_says_nothing_is_bad_usage(cleandesk, own, episode, 
     assert said.status == 2
     assert said.err.startswith("CD-610 ")
     assert not (own / "classified.jsonl").exists()
+
+
+def test_what_passed_is_not_to_be_blamed_on_anybody(cleandesk, passed):
+    run, episode = passed.json["run"], "file-letter/1-1"
+    said = cleandesk("classify", run, episode, "world", "--why", "a slip")
+
+    assert said.status == 2
+    assert "the episode did not fail: it scored 1" in said.err

@@ -79,7 +79,7 @@ AGENT_FAILURES = {
     "blames_the_world": ("agent", "CD-305", 0.0, "no message of an agent"),
     "connects_out": ("unclassified", "CD-725", None, "blocked: 192.0.2.1:80"),
     "cannot-feasible": ("agent", "CD-751", 0.0, "the task cannot be done"),
-    "goes_on-infeasible": ("agent", "CD-751", 0.0, "did not say so"),
+    "goes_on-infeasible": ("agent", "CD-753", 0.0, "did not say so"),
 }
 # What the agent does -> the limit that ends it, the limits, and its steps.
 LIMITS = {

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cleandesk.errors import LogError
+from cleandesk.errors import LogError, shown
 from cleandesk.log import (
     RunFolder,
     append_classification,
@@ -67,6 +67,7 @@ def classify(run: str | Path, episode: str, blame: str, *, why: str) -> dict[str
             episode or blame.
     """
     folder = Path(run)
+    _require_failed(folder, episode)
     when = datetime.now(UTC).isoformat(timespec="seconds")
     head = append_classification(folder, episode, blame, why, when)
     rows = classified(
@@ -79,6 +80,17 @@ def classify(run: str | Path, episode: str, blame: str, *, why: str) -> dict[str
         "head": head,
         "score": score_of(rows, _families(folder)),
     }
+
+
+def _require_failed(folder: Path, episode: str) -> None:
+    for name, entry in iter_verdicts(folder):
+        if name == episode and entry.get("score"):
+            raise LogError(
+                "CD-610",
+                f"the episode did not fail: it scored {entry['score']:g}",
+                where=f"episode {shown(episode)}",
+                do="classify what failed or was set aside",
+            )
 
 
 def _score(rows: list[dict[str, Any]], folder: Path) -> dict[str, Any] | None:

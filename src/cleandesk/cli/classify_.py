@@ -18,9 +18,9 @@ from cleandesk.cli.output import finish, json_option, reporting
 @json_option
 @reporting
 def classify_command(run: Path, episode: str, blame: str, *, why: str, as_json: bool) -> None:
-    """Say whose failure an EPISODE of RUN was: agent, provider, world, checker or task.
+    """Say whose failure an EPISODE of RUN was.
 
-    The sealed verdict stays; what you say is appended to a chain of its own.
+    BLAME is agent, provider, world, checker, task or harness. The sealed verdict stays; what you say is appended to a chain of its own.
 
     \b
     Example:

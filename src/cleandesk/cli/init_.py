@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -33,6 +34,6 @@ def init_command(name: Path, *, as_json: bool) -> None:
     folder = begin(name)
     text = (
         f"made {folder}: {', '.join(FILES)}\n"
-        f"next: cd {folder} && cleandesk run suite.toml --agent agent.py:Clerk\n"
+        f"next: cd {shlex.quote(str(folder))} && cleandesk run suite.toml --agent agent.py:Clerk\n"
     )
     finish(text, {"files": list(FILES), "folder": str(folder)}, as_json=as_json, status=0)

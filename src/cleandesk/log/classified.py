@@ -101,7 +101,7 @@ def _sealed(run: RunFolder) -> Seal:
             "CD-609",
             f"this run is not sealed: {read.reason}",
             where=str(run.path),
-            do="resume the run to its end, then classify",
+            do="classify a run that went to its end",
         )
     return read
 

@@ -138,7 +138,14 @@ class HeadsSink:
                 # on must not write behind it. Files elsewhere are never cut.
                 os.ftruncate(file, path.read_bytes().rfind(b"\n") + 1)
         except OSError as error:
-            raise cannot_write(error, path) from error
+            if is_ours:
+                raise cannot_write(error, path) from error
+            raise LogError(
+                "CD-602",
+                f"can't write: {error.strerror or error}",
+                where=f"--heads-to {shown(path)}",
+                do="give a file that can be written, or cmd: and a program",
+            ) from error
 
     def _close_files(self) -> None:
         files, self._files = self._files, []
@@ -172,7 +179,7 @@ class HeadsSink:
             "CD-605",
             f"the program that keeps the heads {what}",
             where=f"--heads-to {shown(self._spec)}",
-            do="try the command on its own: it gets one JSON line per episode on its input",
+            do="it is started without a shell, and gets one JSON line per episode on its input",
         )
 
 

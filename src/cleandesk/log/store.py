@@ -55,7 +55,7 @@ class EpisodeWriter:
                 "CD-603",
                 "the log of this episode exists already",
                 where=str(path),
-                do="run into a new folder, or resume this one; a log is never overwritten",
+                do="run into a new folder; a log is never overwritten",
             ) from error
         except OSError as error:
             raise cannot_write(error, path) from error
@@ -240,7 +240,7 @@ def cannot_write(error: OSError, path: Path) -> LogError:
             "CD-601",
             "the disk is full; what was logged so far verifies as far as it goes",
             where=str(path),
-            do="free some space, then resume the run",
+            do="free some space, then run again",
         )
     return LogError(
         "CD-602",

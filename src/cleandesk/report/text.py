@@ -185,6 +185,8 @@ def _blames(result: RunResult, *, by_task: bool) -> list[str]:
         more = f" (+{len(rows) - 1} like it)" if len(rows) > 1 else ""
         text = f"{blame} {code} {rows[0]['episode']}{more}: {rows[0]['message']}"
         lines.append(shown(text, 230))
+    if any(row["blame"] == "unclassified" for row in result.blames):
+        lines.append("settle one: cleandesk classify RUN EPISODE BLAME --why REASON")
     if len(groups) > _MOST_BLAMES:
         lines.append(f"+{_count(len(groups) - _MOST_BLAMES, 'more task')}, see --json")
     return lines

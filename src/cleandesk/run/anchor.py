@@ -10,10 +10,11 @@ from typing import Any
 from cleandesk.log import write_object
 from cleandesk.run.blame import Blame, Fault
 from cleandesk.run.checker_link import CheckerLink
-from cleandesk.run.world_link import WorldLink
+from cleandesk.run.world_link import WorldLink, as_error
 from cleandesk.state import Snapshot, decode
 from cleandesk.state.contract import Contract
 
+_NO_FIELD = "CD-211"
 INDEPENDENT = "independent build"
 """Where an expected start came from: one spawned importer, another hash seed and other
 global random states, forked before it builds, once per task and seed."""
@@ -73,6 +74,11 @@ def build_expected(
     try:
         described = world.build(instance["with_"], core=None, debug=False)
         _, _, facts_text, shot = world.reset(instance, snapshot=True)
+    except Fault as fault:
+        if fault.code == _NO_FIELD:
+            # The contract is wrong, not this episode's world: no rerun would mend it.
+            raise as_error(fault, str(instance["world"])) from fault
+        raise
     finally:
         world.kill()
     facts = decode(facts_text)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from cleandesk.errors import LogError
 from cleandesk.log import HeadsSink, RunFolder
 from cleandesk.log.store import cannot_write
 from cleandesk.run.closing import close_run
@@ -98,6 +99,13 @@ def _make_folder(prepared: Prepared) -> Path:
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", prepared.suite.name).strip("-")[:60]
     stem = f"{stamp}-{name or 'suite'}-{prepared.plan_hash[:8]}"
     folder = prepared.settings.log_dir / stem
+    if prepared.settings.log_dir.is_file():
+        raise LogError(
+            "CD-602",
+            "the place for run folders is a file",
+            where=str(prepared.settings.log_dir),
+            do="give a folder with --log-dir",
+        )
     try:
         prepared.settings.log_dir.mkdir(parents=True, exist_ok=True)
         number = 1

@@ -361,7 +361,9 @@ class Episode:
             evidence["actions"] = b"[%s]" % b",".join(self.actions)
         if "trajectory" in needs:
             evidence["trajectory"] = b"[%s]" % b",".join(self._trajectory)
-        return judged(self._roles.checker.judge(spec, evidence))
+        limit = self._limits.get(self._reason)
+        said = f"{self._reason} = {limit:g}" if limit is not None else ""
+        return judged(self._roles.checker.judge(spec, evidence), said)
 
     def _incidental(self) -> list[str]:
         own = [pattern.text for pattern in self._terms.incidental]

@@ -26,8 +26,13 @@ def blamed(fault: Fault, score: float | None = None) -> Result:
     }
 
 
-def judged(said: Mapping[str, Any]) -> Result:
-    """Turn what the checker said into the verdict: a plain failure is the agent's."""
+def judged(said: Mapping[str, Any], limit: str = "") -> Result:
+    """Turn what the checker said into the verdict: a plain failure is the agent's.
+
+    Args:
+        said: The checker's answer.
+        limit: The limit that ended the episode, with its value, if one did.
+    """
     score, metric = said["score"], said["metric"]
     blame = code = None
     message = ""
@@ -35,6 +40,8 @@ def judged(said: Mapping[str, Any]) -> Result:
         blame, code, message = Blame.CHECKER.value, "CD-744", said["unscored"]
     elif score == 0:
         blame, code, message = Blame.AGENT.value, "CD-751", said["explanation"]
+        if limit:
+            code, message = "CD-753", f"the limit {limit} was reached; {message}"
     return {
         "blame": blame,
         "code": code,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from cleandesk.errors import CheckerError, SuiteError
+from cleandesk.errors import CheckerError, SuiteError, shown
 from cleandesk.run.agent_link import AgentLink
 from cleandesk.run.blame import Fault
 from cleandesk.run.checker_link import CheckerLink
@@ -17,6 +18,8 @@ from cleandesk.run.importers import INDEPENDENT, Importers
 from cleandesk.run.plan import Choices, Planned, choose, describe_plan, plan_episodes
 from cleandesk.run.settings import Settings
 from cleandesk.run.world_link import WorldLink, as_error
+from cleandesk.state import Pattern
+from cleandesk.state.contract import Contract
 from cleandesk.tasks import Suite
 
 
@@ -85,7 +88,33 @@ class Prepared:
                 "checkers": self._load_checkers(checker),
                 "worlds": self.worlds,
             }
+        self._require_fields()
         self.plan = describe_plan(self.suite, self.planned, self.choices, found)
+
+    def _require_fields(self) -> None:
+        """Refuse an expectation about what no contract reads: it could never be met."""
+        for item in self.planned:
+            instance = item.instance
+            contract = next(
+                Contract.from_plain(world["contract"])
+                for world in self.worlds
+                if (world["reference"], world["with"]) == (instance.world, instance.with_)
+            )
+            known = contract.tables()
+            for name in expected_fields(instance.spec):
+                parts = Pattern.parse(name).parts[:2]
+                if not any(_fits(parts, table) for table in known):
+                    dotted = [".".join(table) for table in known]
+                    near = difflib.get_close_matches(name.split("[")[0], dotted, n=1)
+                    raise SuiteError(
+                        "CD-418",
+                        f"the task expects something of {shown(name)!r}, and the contract "
+                        f"{contract.name!r} reads no such table",
+                        where=f"task {instance.task_id!r}",
+                        do=f"did you mean {near[0]!r}?"
+                        if near
+                        else f"it reads: {', '.join(dotted)}",
+                    )
 
     def _describe_worlds(self) -> Iterator[dict[str, Any]]:
         seen: set[str] = set()
@@ -155,6 +184,21 @@ class Prepared:
                 where=f"task {item.instance.task_id!r}",
                 do="check the state instead: expect.added, expect.changed, or a function",
             )
+
+
+def expected_fields(spec: Mapping[str, Any]) -> list[str]:
+    """Return every field that the right answers of a check name."""
+    answers = spec["expect"] if isinstance(spec["expect"], list) else [spec["expect"] or {}]
+    return [
+        name
+        for answer in answers
+        for table in ("changed", "added", "removed")
+        for name in answer.get(table, {})
+    ]
+
+
+def _fits(parts: tuple[str | None, ...], table: tuple[str, str]) -> bool:
+    return all(part in {None, name} for part, name in zip(parts, table, strict=False))
 
 
 def prepare(suite: Suite, agent: str, settings: Settings) -> Prepared:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cleandesk.channel import Channel, ChannelClosedError
-from cleandesk.errors import CleandeskError
+from cleandesk.errors import CleandeskError, shown
 from cleandesk.log import EpisodeWriter
 from cleandesk.processes import channel_of_arguments, pin_to, tidy_with_parent
 from cleandesk.run.agent_link import AgentLink
@@ -175,7 +175,8 @@ class _Worker:
         try:
             result = episode.run()
             if job["debug"] and result["outcome"]["score"] == 0:
-                shared.world.debug()
+                said = shown(result["outcome"]["message"], 400)
+                shared.world.debug(f"episode {job['episode']} scored 0: {said}")
         except BaseException:
             shared.kill()
             self._shared.pop(job["world_key"], None)

@@ -88,9 +88,9 @@ class WorldLink:
         """Build and reset a world without a contract: snapshot, and [name, not read]."""
         return self._call(b"N", (encode({"seed": seed, "with": dict(values)}),))
 
-    def debug(self) -> None:
-        """Open the debugger inside the world."""
-        self._call(b"D", ())
+    def debug(self, why: str) -> None:
+        """Open the debugger inside the world and say why."""
+        self._call(b"D", (why.encode(),))
 
     def close(self) -> None:
         """Let the world close itself; end it if it does not."""

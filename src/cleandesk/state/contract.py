@@ -88,6 +88,15 @@ class Contract:
         surfaces = {name: SurfaceTerms(**terms) for name, terms in held["surfaces"].items()}
         return cls(held["name"], held["version"], surfaces, held["clock"])
 
+    def tables(self) -> list[tuple[str, str]]:
+        """Return the (surface, table) pairs that are read, the pinned clock's among them."""
+        found = [
+            (surface, table)
+            for surface, terms in self.surfaces.items()
+            for table in terms.source.get("tables", ())
+        ]
+        return [*found, ("clock", "now")] if self.clock else found
+
     @property
     def incidental(self) -> tuple[Pattern, ...]:
         """The incidental fields, each as a pattern from the surface down."""

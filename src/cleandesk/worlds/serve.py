@@ -55,7 +55,7 @@ def serve_world(channel: Channel, factory: Callable[..., Any], leading: tuple[An
             answer = server.answer(kind, parts)
         except BaseException as error:  # noqa: BLE001 - a world may raise anything; blame is decided outside
             server.debug_if_asked()
-            channel.send(b"X", encode(_failure(kind, error)))
+            channel.send(b"X", encode(_failure(server.stage or kind, error)))
             continue
         channel.send(*answer)
 
@@ -69,6 +69,8 @@ class _Server:
         self._start: Capture | None = None
         self._schedule = Schedule((), 0)
         self._is_debugging = False
+        # Where a request is that has come further than its letter says.
+        self.stage = b""
         self._answers: dict[bytes, Callable[[list[bytes]], tuple[bytes, ...]]] = {
             b"B": self._build,
             b"R": self._reset,
@@ -81,6 +83,7 @@ class _Server:
         }
 
     def answer(self, kind: bytes, parts: list[bytes]) -> tuple[bytes, ...]:
+        self.stage = b""
         return self._answers[kind](parts)
 
     def _build(self, parts: list[bytes]) -> tuple[bytes, ...]:
@@ -119,6 +122,7 @@ class _Server:
             # What reset returned is from before the setup.
             observation = observe()
         terms = contract_of(self._world)
+        self.stage = b"E"
         self._start = capture(self._world, self._at, terms)
         snapshot = self._start.snapshot
         start_view = terms.start_view(snapshot)
@@ -202,10 +206,11 @@ class _Server:
         name = type(world).__qualname__
         return b"n", Snapshot.of("proposal", {"state": tables}).to_bytes(), encode([name, left_out])
 
-    def _debug(self, _: list[bytes]) -> tuple[bytes, ...]:
+    def _debug(self, parts: list[bytes]) -> tuple[bytes, ...]:
         import pdb
 
         world = self._world
+        sys.stderr.write(f"{parts[0].decode()}\nThe world is in `world`; c goes on.\n")
         pdb.Pdb(nosigint=True).set_trace(sys._getframe())
         del world
         return (b"d",)
@@ -239,7 +244,7 @@ def build(
             "CD-213",
             f"the world takes no argument {unknown[0]!r}",
             where="`with` of the suite, or -T",
-            do=f"use one of: {', '.join(name for name in names if name != 'at') or 'none'}",
+            do=f"it takes: {', '.join(name for name in names if name != 'at') or 'no argument'}",
         )
     given = {"at": at} if "at" in names else {}
     return factory(*leading, **given, **values)
