@@ -132,6 +132,51 @@ def test_folder_that_cannot_be_written_is_no_bad_usage(cleandesk, tmp_path):
     assert said.err.startswith("CD-602 ")
 
 
+@pytest.fixture
+def other_world(bench):
+    """Returns a function that writes the suite over a world with one text replaced."""
+
+    def write(text, by):
+        world = (bench / "world.py").read_text()
+        assert text in world
+        (bench / "other.py").write_text(world.replace(text, by))
+        suite = (bench / "suite.toml").read_text()
+        (bench / "other.toml").write_text(suite.replace("world.py", "other.py"))
+        return "other.toml"
+
+    return write
+
+
+def test_contract_that_names_a_missing_attribute_stops_the_run(cleandesk, other_world):
+    suite = other_world("        self.opened = 0\n", "")
+    said = cleandesk("run", suite, "-a", "nop")
+
+    assert said.status == 2
+    assert said.err.startswith("CD-211 the contract names 'opened'")
+
+
+def test_contract_of_a_clean_world_stops_nothing(cleandesk, other_world):
+    suite = other_world("Three letters lie on the desk", "Letters lie on the desk")
+    said = cleandesk("run", suite, "-a", "nop", "--limit", "1")
+
+    assert said.status == 0
+
+
+def test_file_where_run_folders_should_be_is_named(cleandesk, tmp_path):
+    (tmp_path / "file").write_text("")
+    said = cleandesk("run", "suite.toml", "-a", "nop", "--log-dir", str(tmp_path / "file"))
+
+    assert said.status == 4
+    assert "the place for run folders is a file" in said.err
+
+
+def test_file_that_cannot_take_heads_is_named(cleandesk):
+    said = cleandesk("run", "suite.toml", "-a", "nop", "--heads-to", "/nonexistent/heads")
+
+    assert said.status == 4
+    assert "where: --heads-to /nonexistent/heads" in said.err
+
+
 def test_program_that_does_not_take_heads_stops_the_run(cleandesk):
     said = cleandesk("run", "suite.toml", "-a", "nop", "--limit", "1", "--heads-to", "cmd:false")
 
@@ -169,3 +214,13 @@ def test_interrupt_says_what_is_kept(said):
 
     assert result.exit_code == 4
     assert result.stderr == (said or "stopped; what was logged is kept") + "\n"
+
+
+def test_state_that_cannot_be_read_at_the_start_is_said_to_be_so(cleandesk, other_world):
+    gone = "    @property\n    def letters(self):\n        raise OSError('gone')\n\n"
+    gone += "    @letters.setter\n    def letters(self, held):\n        self.held = held\n\n"
+    gone += "    def observe(self):\n        return 0\n\n    def seen(self):\n"
+    suite = other_world("    def observe(self):\n", gone)
+    said = cleandesk("run", suite, "-a", "nop", "--limit", "1", "--reruns", "0", "--json")
+
+    assert said.json["blames"][0]["message"].startswith("the world raised in capture: OSError")

@@ -17,10 +17,8 @@ from cleandesk.agents.usage import take_usage
 from cleandesk.channel import Channel
 from cleandesk.errors import AgentError, StateError
 from cleandesk.seeding import Stream
-from cleandesk.state.canon import decode, encode
+from cleandesk.state.canon import ALL_BYTES, decode, encode
 from cleandesk.worlds.network import take_blocked
-
-ALL_BYTES = 1 << 62
 
 
 class EpisodeOver(BaseException):

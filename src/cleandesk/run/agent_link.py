@@ -23,11 +23,11 @@ from cleandesk.errors import AgentError, CleandeskError
 from cleandesk.processes import Role, start_role
 from cleandesk.run.blame import Blame, Fault
 from cleandesk.state import decode, encode
+from cleandesk.state.canon import ALL_BYTES
 
 _LOAD_SECONDS = 300.0
 _STOP_SECONDS = 5.0
 _TELL_SECONDS = 60.0
-_ALL_BYTES = 1 << 62
 _MALFORMED = (ValueError, LookupError, TypeError, RecursionError, CleandeskError)
 _TURNS = frozenset({b"A", b"D", b"F"})
 _ITS_BLAMES = frozenset({Blame.AGENT, Blame.PROVIDER, Blame.UNCLASSIFIED})
@@ -176,7 +176,7 @@ class AgentLink:
                 kind, parts = b"D", [b"null", *parts]
             payload, usage, blocked = parts
             # It is put into the log as it is: what is no canon/1 text would break that.
-            if kind not in _TURNS or encode(decode(payload), inline_bytes=_ALL_BYTES) != payload:
+            if kind not in _TURNS or encode(decode(payload), inline_bytes=ALL_BYTES) != payload:
                 raise ValueError("no turn")
             return Turn(kind, payload, _usage(usage), _hosts(blocked), seconds)
         except _MALFORMED as error:

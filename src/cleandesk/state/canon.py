@@ -25,7 +25,10 @@ from cleandesk.state.reference import (
     untag,
 )
 
-__all__ = ["INLINE_BYTES", "Named", "decode", "encode", "encode_each"]
+__all__ = ["ALL_BYTES", "INLINE_BYTES", "Named", "decode", "encode", "encode_each"]
+
+ALL_BYTES = 1 << 62
+"""As ``inline_bytes``: every array in place, as on the wire, where its data is needed."""
 
 _ATOMS = frozenset({str, int, bool, type(None)})
 _NUMBERS = _ATOMS | {float}

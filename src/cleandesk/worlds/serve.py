@@ -20,6 +20,7 @@ from cleandesk.channel import Channel, ChannelClosedError
 from cleandesk.errors import CleandeskError, WorldError, text_of
 from cleandesk.processes import pin_to
 from cleandesk.state import Pattern, Snapshot, decode, diff, encode, fingerprint
+from cleandesk.state.canon import ALL_BYTES
 from cleandesk.state.contract import Contract
 from cleandesk.state.diff import to_json
 from cleandesk.state.prune import pick
@@ -29,10 +30,6 @@ from cleandesk.worlds.capture import Capture, capture, contract_of
 from cleandesk.worlds.events import Schedule
 from cleandesk.worlds.network import take_blocked
 from cleandesk.worlds.spaces import describe_space
-
-ALL_BYTES = 1 << 62
-"""On the wire arrays are always spelled in place: an agent needs the data."""
-
 
 _RESET_PARTS = ("observation", "info")
 _STEP_PARTS = ("observation", "reward", "terminated", "truncated", "info")
