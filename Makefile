@@ -23,7 +23,7 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	@PYTHON='$(PYTHON)' sh .ci/make-venv $(VENV)
 	@echo 'installing into $(VENV) ...'
-	@$(PIP) install -e '.[gym,test,bench]' -c constraints.txt
+	@$(PIP) install -e '.[gym,postgres,clock,test,bench]' -c constraints.txt
 	@touch $@
 
 demo: setup

@@ -16,6 +16,10 @@ SUBJECTS = {
     "inspect": "same_work",
     "workers": "workers",
     "diff": "state",
+    "sqlite": "sqlite",
+    "files": "files",
+    "postgres": "postgres",
+    "world": "small_world",
     "log": "log",
     "cli": "start",
 }

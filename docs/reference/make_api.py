@@ -17,7 +17,8 @@ PAGE = Path(__file__).with_name("api.md")
 
 GROUPS = {
     "Running": "run RunResult load_suite Suite Task Blame verify classify compare_states",
-    "Worlds": "World At Clock contract Contract objects propose_contract Proposal",
+    "Worlds": "World At Clock contract Contract propose_contract Proposal",
+    "Surfaces": "objects sqlite files postgres http process watch Watched",
     "Agents": "Session Step done Done infeasible Infeasible report_usage ProviderError",
     "Checkers": "passed fail Score Unscored Metric",
     "State": "Snapshot Change ABSENT diff fingerprint encode decode Pattern Named",

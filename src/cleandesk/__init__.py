@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cleandesk.audit.proposal import Proposal, propose_contract
     from cleandesk.audit.record import classify, verify
     from cleandesk.audit.states import compare_states
+    from cleandesk.audit.watch import Watched, watch
     from cleandesk.checkers import Metric, Score, Unscored, fail, passed
     from cleandesk.errors import CleandeskError, ProviderError
     from cleandesk.run.blame import Blame
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from cleandesk.suites.catalogue import catalogue
     from cleandesk.suites.demo import demo
     from cleandesk.suites.starter import begin
-    from cleandesk.surfaces import objects
+    from cleandesk.surfaces import files, http, objects, postgres, process, sqlite
     from cleandesk.tasks import Suite, Task, load_suite
     from cleandesk.verdict import Status, Verdict
     from cleandesk.worlds.at import At, Clock
@@ -76,6 +77,7 @@ _HOMES = {
     "Task": "tasks",
     "Unscored": "checkers",
     "Verdict": "verdict",
+    "Watched": "audit.watch",
     "World": "worlds.protocol",
     "begin": "suites.starter",
     "catalogue": "suites.catalogue",
@@ -90,16 +92,22 @@ _HOMES = {
     "encode": "state",
     "estimate": "stats",
     "fail": "checkers",
+    "files": "surfaces",
     "fingerprint": "state",
+    "http": "surfaces",
     "infeasible": "agents.answers",
     "load_suite": "tasks",
     "objects": "surfaces",
     "passed": "checkers",
+    "postgres": "surfaces",
+    "process": "surfaces",
     "propose_contract": "audit.proposal",
     "report_usage": "agents.usage",
     "run": "run.conduct",
+    "sqlite": "surfaces",
     "stream": "seeding",
     "verify": "audit.record",
+    "watch": "audit.watch",
 }
 
 __all__ = [
@@ -129,6 +137,7 @@ __all__ = [
     "Task",
     "Unscored",
     "Verdict",
+    "Watched",
     "World",
     "begin",
     "catalogue",
@@ -143,16 +152,22 @@ __all__ = [
     "encode",
     "estimate",
     "fail",
+    "files",
     "fingerprint",
+    "http",
     "infeasible",
     "load_suite",
     "objects",
     "passed",
+    "postgres",
+    "process",
     "propose_contract",
     "report_usage",
     "run",
+    "sqlite",
     "stream",
     "verify",
+    "watch",
 ]
 
 

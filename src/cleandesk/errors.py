@@ -100,7 +100,7 @@ def text_of(error: BaseException, limit: int = 2000) -> str:
 def remade(code: str, message: str, *, where: str = "", do: str = "") -> CleandeskError:
     """Return the error that another process raised, made anew from its parts."""
     number = int(code.removeprefix("CD-"))
-    of_contract = range(202, 207)
+    of_contract = range(202, 208)
     kind = ContractError if number in of_contract else _AREAS.get(number // 100, RunError)
     return kind(code, message, where=where, do=do)
 

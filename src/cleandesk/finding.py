@@ -37,6 +37,7 @@ _ERRORS: dict[str, tuple[type[CleandeskError], str]] = {
     "agent": (AgentError, "CD-301"),
     "checker": (CheckerError, "CD-501"),
     "suite": (SuiteError, "CD-401"),
+    "surface": (WorldError, "CD-212"),
 }
 
 
@@ -59,13 +60,13 @@ def find(kind: str, reference: str, *, folders: Sequence[str] = ()) -> Any:
     """Return the object that ``reference`` stands for; importing it runs its module.
 
     Args:
-        kind: ``world``, ``bridge``, ``agent``, ``checker`` or ``suite``.
+        kind: ``world``, ``bridge``, ``agent``, ``checker``, ``suite`` or ``surface``.
         reference: See the module's text.
         folders: Where a relative path of a file is looked for, before the working
             directory.
 
     Raises:
-        CleandeskError: The kind's own error (CD-201, 301, 401, 501): there is no such
+        CleandeskError: The kind's own error (CD-201, 212, 301, 401, 501): there is no such
             name, module or attribute, or its module raised while it was imported.
     """
     where, _, attribute = reference.rpartition(":")

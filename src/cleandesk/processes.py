@@ -23,7 +23,7 @@ from typing import IO
 from cleandesk.channel import Channel
 
 _PR_SET_PDEATHSIG = 1
-_MARK = "CLEANDESK_ROLE"
+MARK = "CLEANDESK_ROLE"
 _PROC = Path("/proc")
 _SWEEPS = 20
 """One that was killed may be seen for a moment, and one that forks may have forked again."""
@@ -83,7 +83,7 @@ def start_role(
     ours, theirs = Channel.pair()
     ours.limit_sends()
     handed = (*theirs.descriptors, *extra)
-    mark = f"{os.environ.get(_MARK, '')}/{secrets.token_hex(8)}"
+    mark = f"{os.environ.get(MARK, '')}/{secrets.token_hex(8)}"
     with contextlib.ExitStack() as stack:
         stack.callback(theirs.close)
         sink = None if terminal else stack.enter_context(_sink(output))
@@ -93,7 +93,7 @@ def start_role(
             stdin=None if terminal else subprocess.DEVNULL,
             stdout=sink,
             stderr=sink,
-            env={**os.environ, **(environment or {}), _MARK: mark},
+            env={**os.environ, **(environment or {}), MARK: mark},
             pass_fds=handed,
             # A group of its own, so that what it starts ends with it; a debugger needs ours.
             start_new_session=not terminal,
@@ -143,7 +143,7 @@ def tidy_with_parent() -> None:
 
 def end_all() -> None:
     """End everything that this role started, then this process."""
-    sweep(os.environ.get(_MARK, ""))
+    sweep(os.environ.get(MARK, ""))
     os._exit(0)
 
 
@@ -158,7 +158,7 @@ def kill_group(pid: int) -> None:
 
 def sweep(mark: str) -> None:
     """Kill every process, but this one, whose environment carries ``mark`` or one below it."""
-    needle = f"{_MARK}={mark}".encode()
+    needle = f"{MARK}={mark}".encode()
     for _ in range(_SWEEPS if mark else 0):
         found = [pid for pid in _processes() if _carries(pid, needle)]
         if not found:

@@ -73,7 +73,7 @@ def bench(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def cleandesk(bench) -> Command:
     """Returns a function that gives a command line in the bench, without its first word."""
-    return lambda *arguments, env=None: said_in(bench, arguments, env)
+    return lambda *arguments, env=None, cwd=bench: said_in(cwd, arguments, env)
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ def shown(tmp_path_factory):
 
     def take(name, so_far):
         parts[name] = render_demo(name, so_far)
-        if name == "refused":
+        if name == "cached":
             raise EnoughError(so_far)
 
     with pytest.raises(EnoughError) as stopped:
@@ -103,3 +103,22 @@ def test_table_of_a_real_run_gives_each_mean_its_interval(tmp_path):
     assert "return -" in cells["LunarLander-v3"]
     assert f"--root {result.root}" in text
     assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 80
+
+
+def test_five_endings_are_judged_two_ways(shown):
+    """Seed 001: the worked example of the expense task."""
+    endings = shown[0].endings
+
+    assert [row.left for row in endings] == [50, 0, 49, 50, 51]
+    assert [row.whole for row in endings] == [1, 0, 0, 0, 0]
+    assert [row.targets for row in endings] == [1, 1, 1, 1, 0]
+    assert "passes 4 of 5, 3 falsely" in shown[1]["endings"]
+
+
+def test_a_cache_that_outlives_its_reset_is_named(shown):
+    """Seed 003: a cache keyed by item and warehouse only."""
+    refused = shown[0].cached.refused
+
+    assert refused["episode"] == "count-b/1-1"
+    assert [leak["field"] for leak in refused["fields"]] == ["app.cache[HZ bolt]"]
+    assert "written by count-a/1-1, step 1" in shown[1]["cached"]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 
 
@@ -72,3 +74,43 @@ def test_names_with_colons_and_at_signs_are_understood(cleandesk, bench, tmp_pat
 
     assert cleandesk("diff", f"{run}:a@b:c/1-1@start", f"{run}:a@b:c/1-1@end").status == 1
     assert cleandesk("diff", f"{run}:a@b:c/1-1", f"{run}:a@b:c/1-1@start").status == 0
+
+
+def database(path, *rows):
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, status, amount)")
+        db.executemany("INSERT INTO orders VALUES (?, ?, ?)", rows)
+    db.close()
+    return str(path)
+
+
+def test_two_databases_are_compared_row_by_row_and_type_by_type(cleandesk, tmp_path):
+    one = database(tmp_path / "one.db", (1, "paid", 1), (2, "late", 5))
+    other = database(tmp_path / "other.db", (1, "paid", 1.0), (3, "new", None))
+
+    said = cleandesk("diff", one, other)
+
+    assert said.status == 1
+    assert said.out.splitlines()[1:] == [
+        "  db.orders[1].amount  1 -> 1.0",
+        "  db.orders[2]  {'amount': 5, 'id': 2, 'status': 'late'} -> absent",
+        "  db.orders[3]  absent -> {'amount': None, 'id': 3, 'status': 'new'}",
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.db", "other.db"]
+
+
+def test_two_folders_are_compared_line_by_line(cleandesk, tmp_path):
+    for name, text in (("one", "a\nb\n"), ("other", "a\nc\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "list.txt").write_text(text)
+
+    said = cleandesk("diff", str(tmp_path / "one"), str(tmp_path / "other"), "--json")
+
+    assert [row["path"] for row in said.json["changes"]] == ["/files/list.txt/lines/1"]
+
+
+def test_a_database_and_a_folder_are_refused(cleandesk, tmp_path):
+    said = cleandesk("diff", database(tmp_path / "one.db"), str(tmp_path))
+
+    assert said.status == 2
+    assert said.err.startswith("CD-804 ")

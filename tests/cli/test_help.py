@@ -9,7 +9,7 @@ import pytest
 
 import cleandesk as cd
 
-VERBS = ["classify", "contract", "demo", "diff", "init", "list", "run", "verify"]
+VERBS = ["classify", "contract", "demo", "diff", "init", "list", "run", "verify", "watch"]
 
 
 @pytest.fixture(scope="module", params=VERBS)

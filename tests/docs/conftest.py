@@ -21,7 +21,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"^(?:#|//) ([\w./-]+\.\w+)\n")
+_FILE = re.compile(r"^(?:#|//|--) ([\w./-]+\.\w+)\n")
 _RUN = {"bash", "python"}
 _END = "block-ended-here"
 

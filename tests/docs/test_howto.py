@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-# Seven pages with some twenty runs: too long for every save.
+# Eight pages with some twenty runs: too long for every save.
 pytestmark = pytest.mark.service
 
 
@@ -15,6 +15,7 @@ pytestmark = pytest.mark.service
         "inject-faults-and-events",
         "keep-the-root-apart",
         "read-a-result",
+        "use-a-database-or-a-folder",
         "write-a-checker",
     ],
 )

@@ -22,7 +22,7 @@ from cleandesk.state.diff import ABSENT, from_json, to_json
 from cleandesk.state.reference import encode_reference
 from cleandesk.surfaces import objects
 from cleandesk.worlds.at import At
-from cleandesk.worlds.capture import capture
+from cleandesk.worlds.capture import Inside, capture
 
 NAN = math.nan
 
@@ -383,8 +383,8 @@ def test_capturing_twice_gives_the_same_fingerprint(value):
     world, at = Shelf([value]), At()
     at.pin(world.contract.clock)
     before = encode(world.held)
-    first = capture(world, at, world.contract).snapshot
-    second = capture(world, at, world.contract).snapshot
+    first = capture(world, Inside(at), world.contract).snapshot
+    second = capture(world, Inside(at), world.contract).snapshot
 
     assert fingerprint(first) == fingerprint(second)
     assert first == second
@@ -396,7 +396,7 @@ def test_a_snapshot_does_not_change_with_the_world_that_it_was_read_from():
     row = {"title": "Gym", "tags": ["a"], "grid": np.zeros(3)}
     world, at = Shelf([row]), At()
     at.pin(world.contract.clock)
-    snapshot = capture(world, at, world.contract).snapshot
+    snapshot = capture(world, Inside(at), world.contract).snapshot
     before = fingerprint(snapshot)
     row["tags"].append("b")
     row["grid"][0] = 1.0

@@ -43,7 +43,7 @@ def ask(tmp_path_factory):
         "def asserts(end):\n    assert end\n    return True\n"
     )
     role = start_role("cleandesk.checkers.serve", environment={"PYTHONHASHSEED": "0"})
-    role.channel.send(b"H", encode({"debug": False, "path": [str(folder)]}))
+    role.channel.send(b"H", encode({"bases": {}, "debug": False, "path": [str(folder)]}))
 
     def run(kind, *parts):
         role.channel.send(kind, *parts)

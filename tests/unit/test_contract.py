@@ -10,7 +10,7 @@ from cleandesk.state import Snapshot, diff, fingerprint
 from cleandesk.state.contract import Contract, contract, parse_time
 from cleandesk.surfaces import objects
 from cleandesk.worlds.at import At
-from cleandesk.worlds.capture import capture, contract_of
+from cleandesk.worlds.capture import Inside, capture, contract_of
 
 
 class Desk:
@@ -22,7 +22,7 @@ class Desk:
 def read(terms, **held):
     at = At()
     at.pin(terms.clock)
-    return capture(Desk(terms, **held), at, terms)
+    return capture(Desk(terms, **held), Inside(at), terms)
 
 
 def desk(*names, **said):
@@ -255,9 +255,9 @@ def test_a_pinned_clock_is_part_of_what_is_read():
     at = At()
     at.pin(terms.clock)
     world = Desk(terms, rows=[])
-    start = capture(world, at, terms).snapshot
+    start = capture(world, Inside(at), terms).snapshot
     at.clock.advance(60)
-    end = capture(world, at, terms).snapshot
+    end = capture(world, Inside(at), terms).snapshot
 
     assert [change.field for change in diff(start, end)] == ["clock.now"]
 

@@ -21,7 +21,7 @@ from cleandesk.state import diff, fingerprint  # noqa: E402
 from cleandesk.suites import suite_path  # noqa: E402
 from cleandesk.tasks.suite import load_suite  # noqa: E402
 from cleandesk.worlds.at import At  # noqa: E402
-from cleandesk.worlds.capture import capture  # noqa: E402
+from cleandesk.worlds.capture import Inside, capture  # noqa: E402
 from cleandesk.worlds.spaces import describe_space  # noqa: E402
 
 SUITE = load_suite(suite_path("gymnasium"))
@@ -32,7 +32,7 @@ import numpy
 from cleandesk.bridges.gymnasium import GymWorld
 from cleandesk.state import fingerprint
 from cleandesk.worlds.at import At
-from cleandesk.worlds.capture import capture
+from cleandesk.worlds.capture import Inside, capture
 
 random.seed(int(sys.argv[1]))
 numpy.random.seed(int(sys.argv[1]))
@@ -42,7 +42,7 @@ for name, kwargs in json.loads(sys.argv[2]):
         at = At()
         world = GymWorld(name, at=at, **kwargs)
         world.reset(seed=seed)
-        found[f"{name} {seed}"] = fingerprint(capture(world, at, world.contract).snapshot)
+        found[f"{name} {seed}"] = fingerprint(capture(world, Inside(at), world.contract).snapshot)
         world.close()
 print(json.dumps(found))
 """
@@ -89,7 +89,7 @@ def started(name, *, seed=1, **kwargs):
 
 
 def state(at, world):
-    return capture(world, at, world.contract).snapshot
+    return capture(world, Inside(at), world.contract).snapshot
 
 
 def test_every_start_of_the_suite_is_the_same_in_two_separate_processes():
@@ -179,7 +179,7 @@ def test_the_contract_names_the_packages_that_the_world_comes_from():
 
 def test_where_a_package_is_installed_is_ignored_with_a_reason():
     at, world = started("InvertedPendulum-v5")
-    held = capture(world, at, world.contract)
+    held = capture(world, Inside(at), world.contract)
     world.contract.require_fields(held.snapshot, held.ignored)
 
     assert held.ignored == {"env.attributes.fullpath"}
@@ -206,7 +206,7 @@ def test_all_that_the_next_step_of_mujoco_depends_on_is_read():
 
 def test_what_can_not_be_read_is_listed():
     at, world = started("LunarLander-v3")
-    listed = capture(world, at, world.contract).not_read
+    listed = capture(world, Inside(at), world.contract).not_read
 
     assert "env.unwrapped.world (Box2D b2World)" in listed
     assert "env.unwrapped.legs (list of Box2D b2Body)" in listed
@@ -215,7 +215,7 @@ def test_what_can_not_be_read_is_listed():
 
 def test_an_info_that_can_not_be_read_is_left_out_and_listed():
     at, world = started("Odd-v0")
-    listed = capture(world, at, world.contract).not_read
+    listed = capture(world, Inside(at), world.contract).not_read
 
     assert world.info == {"options": None}
     assert any(home.startswith("info['handle'] (") for home in listed)
@@ -225,7 +225,7 @@ def test_an_info_that_can_not_be_read_is_left_out_and_listed():
 def test_an_attribute_that_becomes_unreadable_is_listed_from_then_on():
     at, world = started("Odd-v0")
     world.env.unwrapped.seen.append(threading.Lock())
-    held = capture(world, at, world.contract)
+    held = capture(world, Inside(at), world.contract)
 
     assert "seen" not in held.snapshot.tree()["env"]["attributes"]
     assert any("env.unwrapped.seen (list of " in home for home in held.not_read)

@@ -17,7 +17,7 @@ from cleandesk.tasks.suite import load_suite
 from cleandesk.tasks.task import fill
 from cleandesk.worlds.at import At
 from cleandesk.worlds.calendar import Calendar
-from cleandesk.worlds.capture import capture
+from cleandesk.worlds.capture import Inside, capture
 from cleandesk.worlds.inventory import Inventory
 from cleandesk.worlds.sessions import Sessions
 from cleandesk.worlds.spaces import describe_space
@@ -39,7 +39,7 @@ def nothing_done(name, task_id):
     world = MAKE[instance.world](at)
     at.begin(instance.seed, instance="", rules=())
     world.reset(seed=instance.seed, options=instance.options)
-    held = capture(world, at, world.contract).snapshot
+    held = capture(world, Inside(at), world.contract).snapshot
     return instance.spec, Evidence(start=held, end=held, changes=diff(held, held), reason="done")
 
 

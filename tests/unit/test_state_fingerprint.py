@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 from cleandesk.seeding import derive, stream
-from cleandesk.state import ABSENT, Named, Snapshot, diff, encode, fingerprint
+from cleandesk.state import ABSENT, Named, Snapshot, Table, diff, encode, fingerprint
+from cleandesk.state.delta import Delta
+from cleandesk.state.fingerprint import surface_digest
+from cleandesk.state.over import Over
 
 SPEC = Path(__file__).parents[2] / "docs" / "spec"
 
@@ -71,6 +74,18 @@ def test_the_verifier_of_the_specification_agrees(verifier, tree):
     result = verifier(snapshot.to_bytes())
 
     assert result.stderr == ""
+    assert result.stdout.strip() == fingerprint(snapshot)
+
+
+def test_the_verifier_agrees_on_a_state_over_a_base(verifier):
+    base = {"rows": Table("map", {b"1": b'{"v":1}', b"2": b'{"v":2}'})}
+    now = {"rows": Table("map", {b"1": b'{"v":3}'}), "é": Table("map", {b'"a"': b"null"})}
+    delta = Delta.between(base, now)
+    over = Over(surface_digest(base), "0" * 64, 2, delta, lambda: base)
+    snapshot = Snapshot("shop/1", {}, {"db": over})
+
+    result = verifier(snapshot.to_bytes())
+
     assert result.stdout.strip() == fingerprint(snapshot)
 
 

@@ -69,7 +69,8 @@ def test_two_tasks_with_one_seed_draw_apart():
     [
         ([], "no values to take from"),
         ({"choice": "abc"}, "no values to take from"),
-        ("db: SELECT id FROM orders", "is not a range"),
+        ({"query": "SELECT id FROM orders"}, "asks no surface"),
+        ({"query": "db: SELECT id FROM orders", "size": 0}, "is no number of rows"),
         ("10..1", "runs backwards"),
         ("1...3", "is not a range"),
         ("nan..1", "is not a range"),
@@ -100,3 +101,46 @@ def test_malformed_draws_are_refused_with_the_forms_that_exist(spec, said):
 
 def test_one_and_one_point_zero_are_distinct_values_to_sample():
     assert parse_draw({"sample": [1, 1.0, True], "size": 3}, where="").size == 3
+
+
+ORDERS = [{"id": number, "total": 10 * number} for number in range(1, 6)]
+
+
+def asked(surface, text):
+    assert (surface, text) == ("db", "SELECT id, total FROM orders")
+    return ORDERS
+
+
+def test_a_question_gives_the_first_column_and_the_others_by_name():
+    draws = {"order": parse_draw("db: SELECT id, total FROM orders", where="here")}
+
+    held = draw_all(draws, 1, "t", asked)
+
+    assert held["total"] == 10 * held["order"]
+    assert {draw_all(draws, seed, "t", asked)["order"] for seed in range(50)} == {1, 2, 3, 4, 5}
+
+
+def test_a_query_gives_rows_that_differ():
+    spec = {"query": "db: SELECT id, total FROM orders", "size": 3}
+
+    rows = draw_all({"rows": parse_draw(spec, where="here")}, 1, "t", asked)["rows"]
+
+    assert len({row["id"] for row in rows}) == 3
+    assert all(row in ORDERS for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("draws", "ask", "said"),
+    [
+        ({"a": {"query": "db: SELECT id, total FROM orders", "size": 6}}, asked, "gives 5 rows"),
+        ({"a": "db: SELECT id, total FROM orders", "total": "1..9"}, asked, "drawn twice"),
+        ({"a": "db: SELECT id, total FROM orders"}, None, "not at hand"),
+    ],
+)
+def test_a_draw_from_state_that_gives_nothing_is_refused(draws, ask, said):
+    parsed = {name: parse_draw(spec, where="here") for name, spec in draws.items()}
+
+    with pytest.raises(SuiteError, match=said) as refused:
+        draw_all(parsed, 1, "t", ask)
+
+    assert refused.value.code == "CD-420"

@@ -17,7 +17,7 @@ from cleandesk.tasks.suite import load_suite
 from cleandesk.tasks.task import fill
 from cleandesk.worlds.at import At
 from cleandesk.worlds.calendar import Calendar
-from cleandesk.worlds.capture import capture
+from cleandesk.worlds.capture import Inside, capture
 from cleandesk.worlds.inventory import Inventory
 from cleandesk.worlds.sessions import Sessions
 
@@ -41,7 +41,7 @@ def begun(at, world, *, seed=1, options=None, rules=()):
 
 
 def state(at, world):
-    return capture(world, at, world.contract).snapshot
+    return capture(world, Inside(at), world.contract).snapshot
 
 
 def query(warehouse):

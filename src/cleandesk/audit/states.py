@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from cleandesk.audit.sources import compare_sources
 from cleandesk.errors import LogError, StateError, UsageError
 from cleandesk.log import find_episode, read_episode, read_object
 from cleandesk.state import Change, Snapshot, apply, decode, diff
 from cleandesk.state.diff import from_json
+from cleandesk.state.table import Tables
+from cleandesk.surfaces.copies import tables_of
 
 
 def compare_states(before: str | Path, after: str | Path) -> tuple[Change, ...]:
-    """Return the differences of two recorded states.
+    """Return the differences of two states.
 
     Args:
         before: ``RUN:EPISODE@start`` or ``RUN:EPISODE@end`` (without ``@`` the start), or
-            the file of a saved snapshot (also a ``.zst`` of a run's objects).
+            the file of a saved snapshot (also a ``.zst`` of a run's objects); or a database
+            file, an SQL script, a folder, a ``postgresql://`` URL. Nothing is written there.
         after: The same.
 
     Raises:
         LogError: CD-606 or CD-607, a record can't be read.
         StateError: CD-104, a file is no snapshot; CD-105, two contracts.
-        UsageError: CD-804, the text names no state.
+        UsageError: CD-804, the text names no state, or the two are of two kinds.
+        WorldError: CD-242 or CD-243, a database or folder can't be read.
     """
-    return diff(read_state(str(before)), read_state(str(after)))
+    found = compare_sources(str(before), str(after))
+    if found is not None:
+        return found
+    one, other = read_state(str(before)), read_state(str(after))
+    bases = [
+        {name: over.fingerprint for name, over in state.over.items()} for state in (one, other)
+    ]
+    # Over one base what differs is known already; over two it is found by reading both.
+    return diff(one, other) if bases[0] == bases[1] else diff(one.flat(), other.flat())
 
 
 def read_state(text: str) -> Snapshot:
@@ -62,7 +76,7 @@ def _saved(path: Path) -> Snapshot:
     is_object = path.suffix == ".zst"
     data = read_object(path.parent.parent, path.stem) if is_object else path.read_bytes()
     try:
-        return Snapshot.from_bytes(data)
+        return Snapshot.from_bytes(data, functools.partial(_base, path.parent.parent))
     except StateError as error:
         raise StateError(error.code, error.message, where=str(path), do=error.do) from error
 
@@ -70,8 +84,13 @@ def _saved(path: Path) -> Snapshot:
 def _start(folder: Path, entries: list[dict[str, Any]], episode: str) -> Snapshot:
     for entry in entries:
         if entry["kind"] == "start":
-            return Snapshot.from_bytes(read_object(folder, entry["object"]))
+            held = read_object(folder, entry["object"])
+            return Snapshot.from_bytes(held, functools.partial(_base, folder))
     raise _absent(episode, "it ended before its start was captured")
+
+
+def _base(folder: Path, name: str) -> Tables:
+    return tables_of(read_object(folder, name))
 
 
 def _end(start: Snapshot, entries: list[dict[str, Any]], episode: str) -> Snapshot:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from cleandesk.channel import Channel, ChannelClosedError
@@ -18,11 +19,13 @@ from cleandesk.checkers.judging import judge, needs
 from cleandesk.checkers.load import load_checker
 from cleandesk.checkers.premise import premises
 from cleandesk.checkers.purity import guard_purity, judging
+from cleandesk.checkers.tree import BaseTables, Tree, open_tree
 from cleandesk.errors import CheckerError, CleandeskError
 from cleandesk.finding import look_in
 from cleandesk.processes import channel_of_arguments
 from cleandesk.state.canon import decode, encode
 from cleandesk.state.diff import from_json
+from cleandesk.surfaces.copies import tables_of
 
 _STATES = frozenset({"start", "end"})
 _TUPLES = frozenset({"rewards", "actions", "trajectory"})
@@ -34,19 +37,21 @@ def main() -> None:
     _, (hello,) = channel.receive()
     settings = decode(hello)
     look_in(settings["path"])
+    # Read now: while it judges, nothing in this process may open a file.
+    bases = {name: Path(path).read_bytes() for name, path in settings["bases"].items()}
     guard_purity()
-    serve_checks(channel, tuple(settings["path"]), is_debugging=settings["debug"])
+    server = Server(tuple(settings["path"]), bases)
+    serve_checks(channel, server, is_debugging=settings["debug"])
 
 
-def serve_checks(channel: Channel, folders: tuple[str, ...], *, is_debugging: bool) -> None:
+def serve_checks(channel: Channel, server: Server, *, is_debugging: bool) -> None:
     """Answer requests until the channel closes.
 
     Args:
         channel: To the harness.
-        folders: Where files that hold checkers are looked for.
+        server: Has the answers.
         is_debugging: Open the debugger where a checker raises.
     """
-    server = _Server(folders)
     while True:
         try:
             kind, parts = channel.receive()
@@ -64,9 +69,14 @@ def serve_checks(channel: Channel, folders: tuple[str, ...], *, is_debugging: bo
             channel.send(b"X", _failure(kind, error))
 
 
-class _Server:
-    def __init__(self, folders: tuple[str, ...]) -> None:
+class Server:
+    """Has the answers; it keeps what was loaded."""
+
+    def __init__(self, folders: tuple[str, ...], bases: Mapping[str, bytes]) -> None:
+        """Look for files of checkers in ``folders``; ``bases`` are stored snapshots by name."""
         self._folders = folders
+        self._bases = bases
+        self._tables: dict[str, BaseTables] = {}
         self._answers: dict[bytes, Callable[..., Any]] = {
             b"L": self._load,
             b"R": self._premises,
@@ -74,6 +84,11 @@ class _Server:
         }
 
     def answer(self, kind: bytes, parts: list[bytes]) -> bytes:
+        """Return what is to be sent back for a request.
+
+        Raises:
+            CleandeskError: What is asked for can't be had.
+        """
         spec, *rest = parts
         return encode(self._answers[kind](decode(spec), *rest))
 
@@ -87,24 +102,32 @@ class _Server:
         }
 
     def _premises(self, spec: Mapping[str, Any], start: bytes) -> list[str]:
-        return premises(spec, start)
+        return premises(spec, self._opened(start))
 
     def _judge(self, spec: Mapping[str, Any], names: bytes, *values: bytes) -> dict[str, Any]:
         held = dict(zip(decode(names), values, strict=True))
         with judging():
-            judged = judge(spec, read_evidence(held), folders=self._folders)
+            judged = judge(spec, read_evidence(held, self._opened), folders=self._folders)
         return {**asdict(judged), "parts": list(judged.parts)}
 
+    def _opened(self, data: bytes) -> Tree:
+        return open_tree(data, self._base)
 
-def read_evidence(held: Mapping[str, bytes]) -> Evidence:
+    def _base(self, name: str) -> BaseTables:
+        if name not in self._tables:
+            self._tables[name] = BaseTables(tables_of(self._bases[name]))
+        return self._tables[name]
+
+
+def read_evidence(held: Mapping[str, bytes], opened: Callable[[bytes], Tree]) -> Evidence:
     """Return the evidence that ``held`` spells: field of ``Evidence`` to canonical bytes.
 
-    The two states stay bytes; they are decoded only if a checker reads them.
+    The tables of the two states are decoded only if a checker reads them.
     """
     read: dict[str, Any] = {}
     for name, data in held.items():
         if name in _STATES:
-            read[name] = data
+            read[name] = opened(data)
         elif name == "changes":
             read[name] = from_json(decode(data))
         else:

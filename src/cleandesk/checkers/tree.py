@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cleandesk.errors import StateError
+from cleandesk.state.apply import apply
 from cleandesk.state.canon import decode
-from cleandesk.state.diff import ABSENT, Change, apply
+from cleandesk.state.diff import ABSENT, Change
+from cleandesk.state.over import Over
 from cleandesk.state.reference import Named
-from cleandesk.state.snapshot import Snapshot, Table
+from cleandesk.state.snapshot import Snapshot
+from cleandesk.state.table import Table, Tables
 
 Tree = Mapping[str, Mapping[str, Any]]
 Source = bytes | Snapshot | Tree
@@ -37,26 +40,92 @@ class _Tables(Mapping[str, Any]):
         return len(self._held)
 
 
-def open_tree(source: Source) -> Tree:
+class BaseTables:
+    """The tables of a base as values; each is decoded once for all states over it."""
+
+    def __init__(self, tables: Tables) -> None:
+        """Take the tables of the base."""
+        self.tables = tables
+        self._values: dict[str, Any] = {}
+
+    def value(self, name: str) -> Any:
+        """Return the value of one table; it is shared, so it is not to be written."""
+        if name not in self._values:
+            self._values[name] = self.tables[name].value()
+        return self._values[name]
+
+
+class _OverTables(Mapping[str, Any]):
+    """The tables of a surface that has a base: the base's, with what differs put in."""
+
+    __slots__ = ("_base", "_over", "_read")
+
+    def __init__(self, over: Over, base: Callable[[], BaseTables]) -> None:
+        self._over = over
+        self._base = base
+        self._read: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._read:
+            if name not in self._names():
+                raise KeyError(name)
+            self._read[name] = self._value(name)
+        return self._read[name]
+
+    def _value(self, name: str) -> Any:
+        delta = self._over.delta
+        rows = {} if name in delta.created else dict(self._base().value(name))
+        for key, (_, now) in delta.tables.get(name, {}).items():
+            if now is None:
+                rows.pop(decode(key), None)
+            else:
+                rows[decode(key)] = decode(now)
+        return rows
+
+    def _names(self) -> list[str]:
+        delta = self._over.delta
+        return [
+            *(name for name in self._base().tables if name not in delta.dropped),
+            *delta.created,
+        ]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __len__(self) -> int:
+        return len(self._names())
+
+
+def open_tree(source: Source, base_of: Callable[[str], BaseTables] | None = None) -> Tree:
     """Return surface -> table -> value.
 
     Args:
         source: A snapshot, its stored bytes, the canonical bytes of a tree, or a tree.
+        base_of: Finds a base by the name of its object.
 
     Raises:
         StateError: CD-104, bytes that are neither.
     """
     if isinstance(source, bytes):
-        return _from_bytes(source)
+        return _from_bytes(source, base_of)
     if isinstance(source, Snapshot):
-        return {surface: _Tables(tables) for surface, tables in source.surfaces.items()}
+        plain = {surface: _Tables(tables) for surface, tables in source.surfaces.items()}
+        over = {surface: _over(over, base_of) for surface, over in source.over.items()}
+        return {**plain, **over}
     return source
 
 
-def _from_bytes(data: bytes) -> Tree:
+def _over(over: Over, base_of: Callable[[str], BaseTables] | None) -> _OverTables:
+    def base() -> BaseTables:
+        return base_of(over.object) if base_of is not None else BaseTables(over.base())
+
+    return _OverTables(over, base)
+
+
+def _from_bytes(data: bytes, base_of: Callable[[str], BaseTables] | None) -> Tree:
     # A snapshot begins with its contract's name; a tree's first value is a table.
     if data.startswith(b'{"contract":"'):
-        return open_tree(Snapshot.from_bytes(data))
+        return open_tree(Snapshot.from_bytes(data), base_of)
     try:
         tree = decode(data)
     except json.JSONDecodeError as error:
@@ -85,6 +154,10 @@ def _child(value: Any, part: str) -> Any:
     if isinstance(value, Mapping):
         if part in value:
             return value[part]
+        # By far the usual case: a row by its number. 0 and 1 may also mean False and True.
+        number = int(part) if part.isdecimal() and part not in {"0", "1"} else None
+        if number is not None and str(number) == part and number in value:
+            return value[number]
         return next((item for key, item in value.items() if str(key) == part), ABSENT)
     if isinstance(value, (list, tuple)) and part.isdecimal() and int(part) < len(value):
         return value[int(part)]

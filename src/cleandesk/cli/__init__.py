@@ -20,11 +20,12 @@ _VERBS = {
     "classify": "Say whose failure an episode was.",
     "contract": "Write a first contract for a world.",
     "demo": "See a leak change a score, and be caught.",
-    "diff": "Show what differs between two recorded states.",
+    "diff": "Show what differs between two states.",
     "init": "Make a folder with a suite, a world and an agent.",
     "list": "List worlds, agents, checkers and suites.",
     "run": "Run a suite with an agent and prove the score.",
     "verify": "Check that a record is the one that was sealed.",
+    "watch": "Run any program over private copies and show what it changed.",
 }
 
 

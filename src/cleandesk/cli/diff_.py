@@ -14,15 +14,17 @@ from cleandesk.cli.output import finish, json_option, reporting
 @json_option
 @reporting
 def diff_command(before: str, after: str, *, as_json: bool) -> None:
-    """Show what differs between two recorded states, field by field.
+    """Show what differs between two states, field by field.
 
     A state is RUN:EPISODE@start, RUN:EPISODE@end (the start if neither is said), or the
-    file of a saved snapshot. A difference is a finding: status 1.
+    file of a saved snapshot; or a database file, a folder, a postgresql:// URL, none of
+    which is written. A difference is a finding: status 1.
 
     \b
     Examples:
         cleandesk diff runs/R:dentist/1-2 runs/R:dentist/1-3
         cleandesk diff runs/R:dentist/1-2@start runs/R:dentist/1-2@end
+        cleandesk diff before.db after.db
 
     \b
     In Python:
@@ -31,7 +33,7 @@ def diff_command(before: str, after: str, *, as_json: bool) -> None:
     import orjson
 
     from cleandesk.audit.states import compare_states
-    from cleandesk.report.text import render_changes
+    from cleandesk.report.changes import render_changes
     from cleandesk.state import encode
     from cleandesk.state.diff import to_json
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
-from cleandesk.report.text import WIDTH, percent, render_run
+from cleandesk.report.changes import WIDTH
+from cleandesk.report.text import percent, render_run
 from cleandesk.run.result import RunResult
 from cleandesk.suites.demo import JOB_AND_DAMAGE, Demo, Row
 
@@ -13,8 +14,15 @@ _CELL = 24
 
 
 def render_demo(part: str, shown: Demo) -> str:
-    """Return one part of the demo: ``scores``, ``refused`` or ``real``."""
-    return {"scores": _scores, "refused": _refused, "real": _real}[part](shown)
+    """Return one part of the demo: ``scores``, ``refused``, ``endings``, ``cached``, ``real``."""
+    parts = {
+        "scores": _scores,
+        "refused": _refused,
+        "endings": _endings,
+        "cached": _cached,
+        "real": _real,
+    }
+    return parts[part](shown)
 
 
 def _scores(shown: Demo) -> str:
@@ -71,10 +79,54 @@ def _refused(shown: Demo) -> str:
         ),
         "",
     ]
+    return "\n".join([*lines, *_refusal(result)]) + "\n\n"
+
+
+def _endings(shown: Demo) -> str:
+    lines = [
+        _title("Five endings on a real database"),
+        *_prose(
+            "Three expenses of 53 are to be deleted, from a SQLite file. The agent ends in "
+            "five ways. One checker reads every row that differs from the start; the other "
+            "looks whether the named rows are gone, as most people would."
+        ),
+        "",
+        f"{'what the agent did':<27} {'rows left':>9}  {'whole change':<13} named rows only",
+    ]
+    for row in shown.endings:
+        false = "  (false)" if row.targets > row.whole else ""
+        lines.append(
+            f"{row.deed:<27} {row.left:>9}  {_passed(row.whole):<13} {_passed(row.targets)}{false}"
+        )
+    passes = sum(row.targets == 1 for row in shown.endings)
+    falsely = sum(row.targets > row.whole for row in shown.endings)
+    told = f"The second checker passes {passes} of {len(shown.endings)}, {falsely} falsely."
+    return "\n".join([*lines, "", *_prose(told)]) + "\n\n"
+
+
+def _passed(score: float) -> str:
+    return "pass" if score == 1 else "fail"
+
+
+def _cached(shown: Demo) -> str:
+    lines = [
+        _title("A program whose cache outlives its reset"),
+        *_prose(
+            "A real HTTP app over SQLite keeps answers in its memory. Its database is put "
+            "back before each task, its memory is not. The contract reads the cache over "
+            "HTTP, so the run stops where a stale answer would have been given:"
+        ),
+        "",
+    ]
+    return "\n".join([*lines, *_refusal(shown.cached)]) + "\n\n"
+
+
+def _refusal(result: RunResult | None) -> list[str]:
+    """Return the lines that name where a run was refused, and what leaked."""
     refused = result.refused if result is not None else None
     if refused is None:
-        return "\n".join([*lines, "NOT REFUSED: the leak was not seen"]) + "\n\n"
-    lines.append(f"REFUSED at {refused['episode']}")
+        return ["NOT REFUSED: the leak was not seen"]
+    lines = [f"REFUSED at {refused['episode']}"]
     for leak in refused["fields"]:
         lines += textwrap.wrap(
             f"{leak['field']}: expected {leak['expected']}, found {leak['found']}",
@@ -86,7 +138,7 @@ def _refused(shown: Demo) -> str:
             lines.append(
                 f"    written by {leak['writer']['episode']}, step {leak['writer']['step']}"
             )
-    return "\n".join(lines) + "\n\n"
+    return lines
 
 
 def _real(shown: Demo) -> str:

@@ -14,16 +14,15 @@ from typing import Any
 
 from cleandesk.audit.proposal import Proposal
 from cleandesk.errors import shown
+from cleandesk.report.changes import WIDTH, side
 from cleandesk.run.result import RunResult
 from cleandesk.run.scores import task_of
-from cleandesk.state import ABSENT, Change
+from cleandesk.state import Change
 from cleandesk.verdict import Verdict
 
-WIDTH = 80
 _LABEL = 9
 _WIDE_LABEL = 13
 _MOST_ROWS = 30
-_MOST_CHANGES = 200
 _MOST_BLAMES = 5
 # Law 11: a report says when the known agents have not shown that a checker can be trusted.
 _UNAUDITED = (
@@ -73,21 +72,6 @@ def render_verdict(verdict: Verdict) -> str:
         rows.append(("root", facts["root"]))
     rows += [("not checked", shown(limit, 300)) for limit in verdict.not_checked]
     lines = [line for label, text in rows for line in _labelled(label, [text], _WIDE_LABEL)]
-    return "\n".join(lines) + "\n"
-
-
-def render_changes(changes: Iterable[Change]) -> str:
-    """Return differences, one field a line."""
-    rows = list(changes)
-    if not rows:
-        return "no difference\n"
-    lines = [f"{len(rows)} {'field differs' if len(rows) == 1 else 'fields differ'}"]
-    for change in rows[:_MOST_CHANGES]:
-        before, after = _side(change.before), _side(change.after)
-        text = f"{shown(change.field)}  {before} -> {after}"
-        lines += textwrap.wrap(text, WIDTH - 2, initial_indent="  ", subsequent_indent="      ")
-    if len(rows) > _MOST_CHANGES:
-        lines.append(f"  +{len(rows) - _MOST_CHANGES} more, see --json")
     return "\n".join(lines) + "\n"
 
 
@@ -162,6 +146,10 @@ def _starts(result: RunResult) -> list[str]:
     if not_read:
         more = f"; +{len(not_read) - 6} more" if len(not_read) > 6 else ""
         lines.append(f"not read: {'; '.join(shown(name, 60) for name in not_read[:6])}{more}")
+    if starts["readings"]:
+        held = [f"{path} {count}" for path, count in sorted(starts["readings"].items())]
+        more = f"; +{len(held) - 6} more" if len(held) > 6 else ""
+        lines.append(f"private copies read: {'; '.join(held[:6])}{more}")
     if starts["isolation"] != "shared":
         lines.append(
             f"clean by isolation ({starts['isolation']}): this does not show that the world's "
@@ -234,10 +222,6 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"
 
 
-def _side(value: Any) -> str:
-    return "absent" if value is ABSENT else shown(repr(value), 200)
-
-
 def render_catalogue(found: Mapping[str, Mapping[str, str]]) -> str:
     """Return the registered names, by kind."""
     lines: list[str] = []
@@ -281,7 +265,7 @@ def _first(texts: Iterable[str], total: int) -> list[str]:
 
 
 def _variation(change: Change) -> str:
-    return shown(f"{change.field}: {_side(change.before)} | {_side(change.after)}", 300)
+    return shown(f"{change.field}: {side(change.before)} | {side(change.after)}", 300)
 
 
 def render_classified(episode: str, blame: str, said: Mapping[str, Any]) -> str:

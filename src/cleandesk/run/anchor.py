@@ -11,7 +11,7 @@ from cleandesk.log import write_object
 from cleandesk.run.blame import Blame, Fault
 from cleandesk.run.checker_link import CheckerLink
 from cleandesk.run.world_link import WorldLink, as_error
-from cleandesk.state import Snapshot, decode
+from cleandesk.state import Snapshot
 from cleandesk.state.contract import Contract
 
 _NO_FIELD = "CD-211"
@@ -73,7 +73,7 @@ def build_expected(
     """
     try:
         described = world.build(instance["with_"], core=None, debug=False)
-        _, _, facts_text, shot = world.reset(instance, snapshot=True)
+        begun = world.reset(instance, snapshot=True)
     except Fault as fault:
         if fault.code == _NO_FIELD:
             # The contract is wrong, not this episode's world: no rerun would mend it.
@@ -81,7 +81,7 @@ def build_expected(
         raise
     finally:
         world.kill()
-    facts = decode(facts_text)
+    facts, shot = begun.facts, begun.snapshot
     snapshot = Snapshot.from_bytes(shot)
     Contract.from_plain(described["contract"]).require_fields(snapshot, facts["ignored"])
     missing = checker.premises(instance["spec"], shot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from cleandesk.channel import ChannelClosedError, ChannelTimeoutError, FrameTooLargeError
@@ -20,7 +21,13 @@ class CheckerLink:
     """A process that judges episodes; it holds what neither agent nor world may see."""
 
     def __init__(
-        self, path: Sequence[str], *, limit_s: float, output: Path | None, debug: bool
+        self,
+        path: Sequence[str],
+        *,
+        limit_s: float,
+        output: Path | None,
+        debug: bool,
+        bases: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Keep what the process needs; it starts with ``start`` or the first question.
 
@@ -29,8 +36,10 @@ class CheckerLink:
             limit_s: Seconds that one question may take.
             output: File that takes what checkers print.
             debug: Open the debugger where a checker raises; no time limit.
+            bases: Object -> file of each base that states are kept over.
         """
         self._path = list(path)
+        self._bases = dict(bases)
         self._limit_s = None if debug else limit_s
         self._output = output
         self._is_debugging = debug
@@ -126,7 +135,7 @@ class CheckerLink:
                 environment={"PYTHONHASHSEED": "0"},
                 terminal=self._is_debugging,
             )
-            hello = {"debug": self._is_debugging, "path": self._path}
+            hello = {"bases": self._bases, "debug": self._is_debugging, "path": self._path}
             self._role.channel.send(b"H", encode(hello))
         return self._role
 

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,6 +100,7 @@ def _record(
         "not_run": outcome.not_run,
         "platform": platform.platform(),
         "python": sys.version,
+        "readings": _readings(outcome),
         "reruns": [
             {
                 "attempt": row["attempt"],
@@ -127,10 +129,20 @@ def _starts(prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
         "fields_read": sum(start["fields_read"] for start in starts),
         "isolation": prepared.choices.isolation,
         "not_read": sorted({name for start in starts for name in start["not_read"]}),
+        "readings": _readings(outcome),
         "source": INDEPENDENT,
         "verified": sum(start["verified"] for start in starts),
         "wrong": sum(not start["verified"] for start in starts),
     }
+
+
+def _readings(outcome: Outcome) -> dict[str, int]:
+    """Count how the private copies were read: fast or in full, and why."""
+    total: Counter[str] = Counter()
+    for result in [*outcome.accepted.values(), *outcome.reruns]:
+        # An attempt whose worker is gone took its count with it.
+        total.update(result.get("readings", {}))
+    return dict(sorted(total.items()))
 
 
 def _by_task(accepted: Sequence[Result], counting: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

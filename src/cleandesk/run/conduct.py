@@ -63,6 +63,7 @@ def run(
         if on_plan is not None:
             on_plan(prepared)
         folder = _make_folder(prepared)
+        prepared.bases.store(folder)
         begun = datetime.now(UTC)
         outcome = _episodes(prepared, folder, on_result or (lambda _item, _result: None))
         return close_run(prepared, folder, outcome, begun)
@@ -73,6 +74,7 @@ def run(
         if folder is not None:
             prepared.importers.save_prints(folder / "output" / "worlds.log")
         prepared.importers.stop()
+        prepared.bases.close()
 
 
 def plan_run(suite: str | Path | Suite, agent: Any, **settings: Any) -> Prepared:
@@ -84,6 +86,7 @@ def plan_run(suite: str | Path | Suite, agent: Any, **settings: Any) -> Prepared
     chosen = Settings(**settings)
     prepared = prepare(suite_of(suite, chosen.arguments), agent_reference(agent), chosen)
     prepared.importers.stop()
+    prepared.bases.close()
     return prepared
 
 
@@ -127,6 +130,8 @@ def _episodes(prepared: Prepared, folder: Path, on_result: OnResult) -> Outcome:
     dispatch = Dispatch(prepared.planned, prepared.choices, prepared.importers, folder, on_result)
     hello = {
         "agent": prepared.agent,
+        "audit": settings.audit,
+        "bases": prepared.bases.to_plain(),
         "agent_network": list(prepared.suite.network["agent"]),
         "agent_path": prepared.agent_path,
         "checker_seconds": prepared.choices.checker_seconds,
@@ -135,6 +140,7 @@ def _episodes(prepared: Prepared, folder: Path, on_result: OnResult) -> Outcome:
         "output": str((folder / "output" / "roles.log").resolve()),
         "path": prepared.path,
         "plan": prepared.plan_hash,
+        "scratch": str(prepared.bases.folder or ""),
         "verbose": settings.verbose,
     }
     with HeadsSink.open(folder, prepared.plan_hash, settings.heads_to) as heads:

@@ -166,8 +166,8 @@ class Episode:
 
     def _begin(self) -> tuple[bytes, bytes]:
         """Reset the world and verify its start; return the first observation and info."""
-        observation, info, facts_text, _ = self._roles.world.reset(self._instance, snapshot=False)
-        facts = decode(facts_text)
+        begun = self._roles.world.reset(self._instance, snapshot=False)
+        observation, info, facts = begun.observation, begun.info, begun.facts
         self._note_blocked("world", facts["blocked"])
         changes: tuple[Change, ...] = ()
         writers: Writers = {}

@@ -14,6 +14,7 @@ from cleandesk.channel import Channel, ChannelClosedError, ChannelTimeoutError
 from cleandesk.errors import WorldError, remade
 from cleandesk.processes import Role, start_role
 from cleandesk.state import decode, encode
+from cleandesk.state.contract import Contract
 
 RUNS, INDEPENDENT = 0, 1
 """Which importer: the one for the runs, or the one that builds independently."""
@@ -27,6 +28,8 @@ class Importer:
 
     Attributes:
         source: Digest of the world's source.
+        file: The file that defines the world, or nothing.
+        contract: The contract that its class holds, known before it is built, or None.
     """
 
     def __init__(self, reference: str, variant: int, settings: dict[str, Any]) -> None:
@@ -51,6 +54,8 @@ class Importer:
         }
         self._role.channel.send(b"H", encode(hello))
         self.source = ""
+        self.file = ""
+        self.contract: Contract | None = None
 
     def ready(self) -> None:
         """Wait until the world is imported.
@@ -70,7 +75,9 @@ class Importer:
         if kind == b"X":
             code, message, where, do = decode(parts[0])
             raise remade(code, message, where=where, do=do)
-        self.source = decode(parts[0])["source"]
+        said = decode(parts[0])
+        self.source, self.file = said["source"], said["file"]
+        self.contract = Contract.from_plain(said["contract"]) if said["contract"] else None
 
     def child(self) -> Channel:
         """Fork a child and return our end of the channel to it.

@@ -8,7 +8,7 @@ run is (law 7).
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Any
@@ -18,8 +18,10 @@ from cleandesk.log import RunFolder, iter_verdicts
 from cleandesk.run.settings import Settings
 from cleandesk.state import encode
 from cleandesk.tasks import Instance, Suite, Task, fill, parse_seeds
+from cleandesk.tasks.draws import Ask
 from cleandesk.worlds.network import NOT_SEEN
 
+Asking = Callable[[str], Ask | None]
 _PACKAGES = ("cleandesk", "gymnasium", "minigrid", "mujoco", "Box2D", "numpy")
 
 
@@ -69,19 +71,27 @@ def choose(suite: Suite, settings: Settings) -> Choices:
     )
 
 
-def plan_episodes(suite: Suite, settings: Settings, choices: Choices) -> list[Planned]:
+def plan_episodes(
+    suite: Suite, settings: Settings, choices: Choices, asking: Asking = lambda _world: None
+) -> list[Planned]:
     """Return the episodes of the run, in the plan's order: task, seed, trial.
+
+    Args:
+        suite: The suite.
+        settings: What a person chose.
+        choices: What shapes the run.
+        asking: World -> a function that asks its bases, for draws from state.
 
     Raises:
         UsageError: CD-704, no episode is left by the settings, or a task is unknown.
         SuiteError: CD-410 to CD-415, a task can't be filled for a seed.
     """
-    tasks = _chosen(suite, settings)
+    tasks = chosen_tasks(suite, settings)
     wanted = _failed_episodes(settings)
     planned = [
         item
         for task in tasks
-        for item in _of_task(task, settings, choices)
+        for item in _of_task(task, settings, choices, asking(task.world or ""))
         if wanted is None or item.episode in wanted
     ]
     planned = planned[: settings.limit] if settings.limit is not None else planned
@@ -95,7 +105,12 @@ def plan_episodes(suite: Suite, settings: Settings, choices: Choices) -> list[Pl
     return planned
 
 
-def _chosen(suite: Suite, settings: Settings) -> list[Task]:
+def chosen_tasks(suite: Suite, settings: Settings) -> list[Task]:
+    """Return the tasks that are to be run.
+
+    Raises:
+        UsageError: CD-704, the suite has no task of a name that was given.
+    """
     known = {task.id for task in suite.tasks}
     unknown = [name for name in settings.tasks if name not in known]
     if unknown:
@@ -108,14 +123,16 @@ def _chosen(suite: Suite, settings: Settings) -> list[Task]:
     return [task for task in suite.tasks if not settings.tasks or task.id in settings.tasks]
 
 
-def _of_task(task: Task, settings: Settings, choices: Choices) -> Iterator[Planned]:
+def _of_task(
+    task: Task, settings: Settings, choices: Choices, ask: Ask | None
+) -> Iterator[Planned]:
     if settings.max_steps is not None:
         task = replace(task, limits=replace(task.limits, steps=settings.max_steps))
     seeds = task.seeds
     if settings.seeds is not None:
         seeds = parse_seeds(settings.seeds, where="--seeds")
     for seed in seeds:
-        instance = fill(task, seed)
+        instance = fill(task, seed, ask)
         for trial in range(1, choices.trials + 1):
             yield Planned(f"{task.id}/{seed}-{trial}", instance, trial)
 

@@ -12,10 +12,11 @@ from typing import Any
 
 from cleandesk.errors import CheckerError, SuiteError, shown
 from cleandesk.run.agent_link import AgentLink
+from cleandesk.run.bases import Bases
 from cleandesk.run.blame import Fault
 from cleandesk.run.checker_link import CheckerLink
 from cleandesk.run.importers import INDEPENDENT, Importers
-from cleandesk.run.plan import Choices, Planned, choose, describe_plan, plan_episodes
+from cleandesk.run.plan import Choices, Planned, choose, chosen_tasks, describe_plan, plan_episodes
 from cleandesk.run.settings import Settings
 from cleandesk.run.world_link import WorldLink, as_error
 from cleandesk.state import Pattern
@@ -40,7 +41,7 @@ class Prepared:
         self.agent = agent
         self.settings = settings
         self.choices: Choices = choose(suite, settings)
-        self.planned: list[Planned] = plan_episodes(suite, settings, self.choices)
+        self.planned: list[Planned] = []
         self.path = [str(suite.folder.resolve()), str(Path.cwd())]
         self.importers = Importers(
             path=self.path,
@@ -49,6 +50,7 @@ class Prepared:
             debug=settings.debug,
         )
         self.worlds: list[dict[str, Any]] = []
+        self.bases = Bases(self.path)
         self.plan = b""
         self.summing: set[str] = set()
 
@@ -63,7 +65,8 @@ class Prepared:
         Raises:
             CleandeskError: Something that the suite or the caller names can't be used.
         """
-        references = sorted({item.instance.world or "" for item in self.planned})
+        tasks = chosen_tasks(self.suite, self.settings)
+        references = sorted({task.world or "" for task in tasks})
         if "" in references:
             raise SuiteError(
                 "CD-405",
@@ -81,6 +84,8 @@ class Prepared:
             stack.callback(checker.stop)
             checker.start()
             self.importers.start(references)
+            self.bases.make(references, self.importers)
+            self.planned = plan_episodes(self.suite, self.settings, self.choices, self.bases.asking)
             self.worlds = [*self._describe_worlds()]
             agent.ready()
             found = {
@@ -100,7 +105,7 @@ class Prepared:
                 for world in self.worlds
                 if (world["reference"], world["with"]) == (instance.world, instance.with_)
             )
-            known = contract.tables()
+            known = [*contract.tables(), *self.bases.tables(instance.world or "")]
             for name in expected_fields(instance.spec):
                 parts = Pattern.parse(name).parts[:2]
                 if not any(_fits(parts, table) for table in known):
@@ -126,14 +131,18 @@ class Prepared:
             seen.add(key)
             importer = self.importers.of(instance.world or "", INDEPENDENT)
             try:
-                world = WorldLink(importer.child(), limit_s=instance.limits.world_seconds)
-                try:
-                    described = world.build(instance.with_, core=None, debug=False)
-                finally:
-                    world.kill()
+                with self.bases.copies(instance.world or "") as copies:
+                    world = WorldLink(
+                        importer.child(), limit_s=instance.limits.world_seconds, copies=copies
+                    )
+                    try:
+                        described = world.build(instance.with_, core=None, debug=False)
+                    finally:
+                        world.kill()
             except Fault as fault:
                 raise as_error(fault, instance.world or "") from fault
             yield {
+                "bases": self.bases.fingerprints(instance.world or ""),
                 "contract": described["contract"],
                 "identity": described["identity"],
                 "pays": described["pays"],
@@ -208,5 +217,6 @@ def prepare(suite: Suite, agent: str, settings: Settings) -> Prepared:
         prepared.load()
     except BaseException:
         prepared.importers.stop()
+        prepared.bases.close()
         raise
     return prepared

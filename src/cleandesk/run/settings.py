@@ -35,6 +35,8 @@ class Settings:
             checker's failure.
         arguments: Keyword arguments of the world's constructor, over the suite's.
         log_dir: Folder that takes the run folder.
+        audit: Every how many readings of a private copy the fast path is compared with a
+            full one; 0 for never, 1 for always.
         debug: Open the debugger where a world, agent or checker raises, and in the world
             of a failed episode; one worker, no time limits.
         verbose: Print every step to standard error.
@@ -54,6 +56,7 @@ class Settings:
     checker_seconds: float = 120.0
     arguments: Mapping[str, Any] = field(default_factory=dict)
     log_dir: Path = DEFAULT_LOG_DIR
+    audit: int = 20
     debug: bool = False
     verbose: bool = False
 
@@ -64,7 +67,7 @@ class Settings:
             UsageError: CD-703, a number below its least, or a word that is none of those
                 that there are.
         """
-        least = {"trials": 1, "workers": 1, "limit": 1, "max_steps": 1, "reruns": 0}
+        least = {"trials": 1, "workers": 1, "limit": 1, "max_steps": 1, "reruns": 0, "audit": 0}
         for name, low in least.items():
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < low):

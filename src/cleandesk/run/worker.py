@@ -20,6 +20,7 @@ from cleandesk.log import EpisodeWriter
 from cleandesk.processes import channel_of_arguments, pin_to, tidy_with_parent
 from cleandesk.run.agent_link import AgentLink
 from cleandesk.run.anchor import Expected, build_expected
+from cleandesk.run.bases import WorkerCopies
 from cleandesk.run.blame import Blame, Fault
 from cleandesk.run.checker_link import CheckerLink
 from cleandesk.run.episode import Episode, Roles
@@ -77,6 +78,7 @@ class _Worker:
         self._channel = channel
         self._handed = handed
         self._folder = Path(settings["folder"])
+        self._copies = WorkerCopies(settings)
         output = Path(settings["output"]) if settings["output"] else None
         hello = {
             "core": settings["core"],
@@ -91,6 +93,7 @@ class _Worker:
             limit_s=settings["checker_seconds"],
             output=output,
             debug=settings["debug"],
+            bases=self._copies.paths(),
         )
         # Both load at the same time.
         self._checker.start()
@@ -102,6 +105,7 @@ class _Worker:
         self._checker.stop()
         for shared in self._shared.values():
             shared.kill()
+        self._copies.close()
 
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
         """Run one job; every ending is a result, and what stops the run is named so."""
@@ -125,6 +129,7 @@ class _Worker:
         except CleandeskError as error:
             result["fatal"] = [error.code, error.message, error.where, error.do]
         is_new = expected is not None and job["expected"] is None
+        result["readings"] = self._copies.readings()
         result["expected"] = expected.to_plain() if expected and is_new else None
         result["world_key"] = job["world_key"]
         result["world_open"] = job["world_key"] in self._shared
@@ -143,7 +148,8 @@ class _Worker:
         if job["expected"] is not None:
             return Expected.from_plain(job["expected"])
         limit = job["instance"]["limits"]["world_seconds"]
-        world = WorldLink(given.pop("anchor"), limit_s=limit)
+        copies = self._copies.of("anchor", job["instance"]["world"])
+        world = WorldLink(given.pop("anchor"), limit_s=limit, copies=copies)
         return build_expected(world, job["instance"], self._folder, self._checker)
 
     def _episode(
@@ -198,7 +204,11 @@ class _Worker:
         old = self._shared.pop(job["world_key"], None)
         if old is not None:
             old.kill()
-        world = WorldLink(given.pop("world"), limit_s=limit, patient=job["debug"])
+        reference = job["instance"]["world"]
+        # A shared world keeps its copies; the forks of one world use them in turn.
+        owner = job["world_key"] if job["isolation"] == "shared" else "fork"
+        copies = self._copies.of(owner, reference)
+        world = WorldLink(given.pop("world"), limit_s=limit, patient=job["debug"], copies=copies)
         try:
             described = world.build(
                 job["instance"]["with_"], core=self._settings["core"], debug=job["debug"]
@@ -206,16 +216,19 @@ class _Worker:
         except Fault:
             world.kill()
             raise
-        replay = Replay(lambda: self._one_more(job["world_key"], limit), job["instance"]["with_"])
+        replay = Replay(
+            lambda: self._one_more(job["world_key"], reference, limit), job["instance"]["with_"]
+        )
         opened = _Shared(world, described, replay)
         if job["isolation"] == "shared":
             self._shared[job["world_key"]] = opened
         return opened
 
-    def _one_more(self, world_key: str, limit_s: float) -> WorldLink:
+    def _one_more(self, world_key: str, reference: str, limit_s: float) -> WorldLink:
         """Ask the run for one more world, in which the past can be lived through again."""
         self._channel.send(b"W", encode(world_key))
-        return WorldLink(self._take(), limit_s=limit_s)
+        copies = self._copies.of(f"replay of {world_key}", reference)
+        return WorldLink(self._take(), limit_s=limit_s, copies=copies)
 
 
 if __name__ == "__main__":

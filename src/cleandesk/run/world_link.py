@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from cleandesk.channel import (
     Channel,
@@ -16,11 +17,18 @@ from cleandesk.channel import (
 from cleandesk.errors import CleandeskError, WorldError, remade
 from cleandesk.processes import kill_group
 from cleandesk.run.blame import Blame, Fault
-from cleandesk.state import Snapshot, decode, encode
+from cleandesk.state import Snapshot, decode, diff, encode
+from cleandesk.state.contract import Contract
+from cleandesk.state.diff import to_json
+from cleandesk.state.fingerprint import combined, surface_digests
+from cleandesk.state.over import Over
+from cleandesk.surfaces.copies import Copies
 
+_Answer = TypeVar("_Answer")
 _FAILURES = frozenset({"CD-711", "CD-712", "CD-713", "CD-715", "CD-725"})
 _STAGES = {
     b"B": "build",
+    b"Q": "the stop before a reset",
     b"R": "reset",
     b"S": "step",
     b"E": "capture",
@@ -31,6 +39,23 @@ _START_SECONDS = 120.0
 """A new interpreter (isolation ``spawn``) imports the world first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a reset gave.
+
+    Attributes:
+        observation: As canon/1.
+        info: As canon/1.
+        facts: fingerprint (of the start view), blocked, ignored, not_read, undeclared.
+        snapshot: The start as it is stored, if it was asked for, else nothing.
+    """
+
+    observation: bytes
+    info: bytes
+    facts: dict[str, Any]
+    snapshot: bytes
+
+
 class WorldLink:
     """A world process, as seen from outside.
 
@@ -39,8 +64,15 @@ class WorldLink:
         seconds: Wall time spent in the world so far.
     """
 
-    def __init__(self, channel: Channel, *, limit_s: float, patient: bool = False) -> None:
-        """Take the channel of a freshly forked child.
+    def __init__(
+        self,
+        channel: Channel,
+        *,
+        limit_s: float,
+        patient: bool = False,
+        copies: Copies | None = None,
+    ) -> None:
+        """Take the channel of a freshly forked child, and the copies that it will use.
 
         Raises:
             Fault: The child did not say hello.
@@ -50,17 +82,34 @@ class WorldLink:
         self.limit_s = limit_s
         self.seconds = 0.0
         self._is_patient = patient
+        self._copies = copies
+        self._terms: Contract | None = None
+        self._start: dict[str, Over] = {}
+        self._has_run = False
         self._pid = 0
         self._pid = int(self._call(b"P", (), _START_SECONDS)[0])
 
     def build(self, values: Mapping[str, Any], *, core: int | None, debug: bool) -> dict[str, Any]:
-        """Build the world; return its description (contract, action space, tools)."""
-        settings = encode({"core": core, "debug": debug, "with": dict(values)})
-        described: dict[str, Any] = decode(self._call(b"B", (settings,))[0])
+        """Build the world on fresh copies; return its contract, action space and tools."""
+        places: dict[str, str] = {}
+        temp = None
+        if self._copies is not None:
+            self._held(self._copies.restore)
+            places, temp = self._copies.places, self._copies.fresh_temp()
+        settings = {
+            "core": core,
+            "debug": debug,
+            "holder": self._copies.holder() if self._copies is not None else None,
+            "places": places,
+            "temp": temp,
+            "with": dict(values),
+        }
+        described: dict[str, Any] = decode(self._call(b"B", (encode(settings),))[0])
+        self._terms = Contract.from_plain(described["contract"])
         return described
 
-    def reset(self, instance: Mapping[str, Any], *, snapshot: bool) -> list[bytes]:
-        """Reset, set up and capture: observation, info, facts, snapshot (or nothing)."""
+    def reset(self, instance: Mapping[str, Any], *, snapshot: bool) -> Begun:
+        """Put the copies back, reset, set up and capture."""
         settings = {
             "disturb": instance["disturb"],
             "events": instance["events"],
@@ -70,7 +119,28 @@ class WorldLink:
             "setup": instance["setup"],
             "snapshot": snapshot,
         }
-        return self._call(b"R", (encode(settings),))
+        is_again = self._copies is not None and self._has_run
+        if self._copies is not None and is_again:
+            # What the world serves must not be at work while its state is put back.
+            self._call(b"Q", ())
+            self._held(self._copies.restore)
+        self._has_run = True
+        observation, info, facts_text, shot = self._call(b"R", (encode(settings),))
+        facts = decode(facts_text)
+        if self._copies is not None and is_again:
+            self._held(self._copies.require_let_go)
+        self._start = self._look()
+        terms = self._terms_known()
+        state = Snapshot(terms.identity, {}, self._start)
+        at_start = terms.start_view(state)
+        digests = facts.pop("digests") | surface_digests(at_start)
+        facts["fingerprint"] = combined(at_start.contract, digests)
+        facts["undeclared"] += [list(row) for row in terms.undeclared(state)]
+        if self._copies is not None:
+            facts["ignored"] += self._copies.ignored
+            facts["not_read"] += self._copies.not_read
+        whole = self._whole(shot, self._start).to_bytes() if snapshot else b""
+        return Begun(observation, info, facts, whole)
 
     def step(self, action: bytes) -> list[bytes]:
         """Step: observation, reward, two flags, info, extra (or nothing)."""
@@ -78,11 +148,45 @@ class WorldLink:
 
     def end(self, *, state: bool) -> list[bytes]:
         """Read the change: changes, fingerprint, and the end if ``state``, else nothing."""
-        return self._call(b"E", (b"1" if state else b"0",))
+        changes, digests, shot = self._call(b"E", (b"1" if state else b"0",))
+        over = self._look()
+        terms = self._terms_known()
+        if over:
+            before = Snapshot(terms.identity, {}, self._start or over)
+            written = to_json(diff(before, Snapshot(terms.identity, {}, over)))
+            rows = sorted([*decode(changes), *written], key=lambda row: str(row["surface"]))
+            changes = encode(rows)
+        nodes = decode(digests) | surface_digests(Snapshot(terms.identity, {}, over))
+        whole = self._whole(shot, over).to_bytes() if state else b""
+        return [changes, combined(terms.identity, nodes).encode(), whole]
 
     def view(self) -> Snapshot:
         """Read the state as it is."""
-        return Snapshot.from_bytes(self._call(b"V", ())[0])
+        return self._whole(self._call(b"V", ())[0], self._look())
+
+    def _whole(self, own: bytes, over: Mapping[str, Over]) -> Snapshot:
+        """Put what the world read of itself and what the harness read together."""
+        read = Snapshot.from_bytes(own)
+        return Snapshot(read.contract, read.surfaces, over)
+
+    def _look(self) -> dict[str, Over]:
+        return self._held(self._copies.look) if self._copies is not None else {}
+
+    def _held(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Do something with the copies; where it can't be done, that is the world's."""
+        begun = time.monotonic()
+        try:
+            return ask()
+        except WorldError as error:
+            said = f"{error.message} ({error.where})" if error.where else error.message
+            raise Fault(Blame.WORLD, error.code, said, error.do) from error
+        finally:
+            self.seconds += time.monotonic() - begun
+
+    def _terms_known(self) -> Contract:
+        if self._terms is None:
+            raise RuntimeError("a world is reset before it is built")
+        return self._terms
 
     def attributes(self, values: Mapping[str, Any], seed: int) -> list[bytes]:
         """Build and reset a world without a contract: snapshot, and [name, not read]."""

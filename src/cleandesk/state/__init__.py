@@ -1,10 +1,12 @@
 """The core: values, their spelling, fingerprints, differences, contracts. Pure."""
 
+from cleandesk.state.apply import apply
 from cleandesk.state.canon import Named, decode, encode
-from cleandesk.state.diff import ABSENT, Change, apply, diff
+from cleandesk.state.diff import ABSENT, Change, diff
 from cleandesk.state.fingerprint import fingerprint
 from cleandesk.state.pattern import Pattern
-from cleandesk.state.snapshot import Snapshot, Table
+from cleandesk.state.snapshot import Snapshot
+from cleandesk.state.table import Table
 
 __all__ = [
     "ABSENT",

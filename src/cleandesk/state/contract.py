@@ -15,11 +15,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cleandesk.errors import ContractError
-from cleandesk.state.canon import encode
+from cleandesk.state.canon import decode, encode
+from cleandesk.state.delta import Delta, Edit
+from cleandesk.state.over import Over
 from cleandesk.state.pattern import Pattern
 from cleandesk.state.prune import pick, prune
 from cleandesk.state.sampler import Sampler
 from cleandesk.state.snapshot import Snapshot
+
+VIRTUAL = "virtual"
+"""The usual clock tier: whoever asks ``at.clock`` sees the contract's time."""
+
+_TIERS = (VIRTUAL, "in-process", "libc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,8 @@ class Contract:
         name: The contract's name, usually the world's.
         version: Changes whenever the terms do.
         surfaces: Surface name -> terms.
-        clock: The time at which the virtual clock is pinned, ISO 8601, or None.
+        clock: The time at which the clock is pinned, ISO 8601, or None.
+        tier: Who sees that clock: virtual, in-process or libc (``worlds/clocks.py``).
         identity: Name, version and the digest of the terms.
     """
 
@@ -57,6 +65,7 @@ class Contract:
     version: str
     surfaces: Mapping[str, SurfaceTerms]
     clock: str | None = None
+    tier: str = VIRTUAL
     identity: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,7 +75,10 @@ class Contract:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the terms as plain values."""
+        # Not said where it is the usual one: contracts made before had no other.
+        tier = {"tier": self.tier} if self.tier != VIRTUAL else {}
         return {
+            **tier,
             "clock": self.clock,
             "name": self.name,
             "surfaces": {
@@ -86,14 +98,15 @@ class Contract:
     def from_plain(cls, held: Mapping[str, Any]) -> Contract:
         """Read what ``to_plain`` returned."""
         surfaces = {name: SurfaceTerms(**terms) for name, terms in held["surfaces"].items()}
-        return cls(held["name"], held["version"], surfaces, held["clock"])
+        tier = held.get("tier", VIRTUAL)
+        return cls(held["name"], held["version"], surfaces, held["clock"], tier)
 
     def tables(self) -> list[tuple[str, str]]:
         """Return the (surface, table) pairs that are read, the pinned clock's among them."""
         found = [
             (surface, table)
             for surface, terms in self.surfaces.items()
-            for table in terms.source.get("tables", ())
+            for table in terms.source.get("tables", terms.source.get("parts", ()))
         ]
         return [*found, ("clock", "now")] if self.clock else found
 
@@ -113,16 +126,29 @@ class Contract:
 
     def start_view(self, snapshot: Snapshot) -> Snapshot:
         """Return ``snapshot`` without its declared fields: what two starts must share."""
-        tree = _without(snapshot, self.declared)
-        return Snapshot(f"{snapshot.contract}@start", tree)
+        patterns = self.declared
+        over = {name: _without_over(name, held, patterns) for name, held in snapshot.over.items()}
+        return Snapshot(f"{snapshot.contract}@start", _without(snapshot, patterns), over)
 
     def undeclared(self, snapshot: Snapshot) -> list[tuple[str, Any, str]]:
         """Return the declared fields that lie outside their sampler.
 
+        Of a surface with a base, what was written since is looked at; the base itself is
+        looked at when it is made.
+
         Returns:
             (pattern, value, sampler) for each such field.
         """
-        tree = snapshot.tree() if self.declared else {}
+        if not self.declared:
+            return []
+        tree: dict[str, Any] = Snapshot(snapshot.contract, snapshot.surfaces).tree()
+        tree |= {
+            surface: {
+                name: {decode(key): decode(now) for key, (_, now) in rows.items() if now}
+                for name, rows in over.delta.tables.items()
+            }
+            for surface, over in snapshot.over.items()
+        }
         return [
             (pattern.text, value, sampler.text)
             for pattern, sampler in self.declared.items()
@@ -133,25 +159,27 @@ class Contract:
     def require_fields(self, snapshot: Snapshot, ignored: Iterable[str] = ()) -> None:
         """Check that every field that this contract names exists in ``snapshot``.
 
+        Only the surfaces that ``snapshot`` holds are looked at: those that have a base are
+        looked at when it is made.
+
         Args:
-            snapshot: A start captured under this contract.
+            snapshot: A start captured under this contract, or a base.
             ignored: The ignored patterns that did match when it was captured.
 
         Raises:
             ContractError: CD-204, a pattern that names nothing.
         """
-        tree = snapshot.tree()
+        held = Snapshot(snapshot.contract, snapshot.surfaces)
         matched = set(ignored)
-        names = [pattern.text for pattern in _patterns(self, lambda terms: terms.ignore)]
-        missing = [("ignores", name) for name in names if name not in matched]
+        ignores = _patterns(self, lambda terms: terms.ignore)
+        missing = [("ignores", each.text) for each in ignores if each.text not in matched]
         for word, patterns in (("declares", self.declared), ("calls incidental", self.incidental)):
-            missing += [
-                (word, pattern.text) for pattern in patterns if not prune(tree, pattern.parts)[1]
-            ]
+            missing += [(word, each.text) for each in patterns if not _names(each, held)]
+        missing = [row for row in missing if Pattern.parse(row[1]).parts[0] in held.surfaces]
         if missing:
             word, name = missing[0]
             tables = ", ".join(
-                f"{surface}.{table}" for surface, rest in tree.items() for table in rest
+                f"{surface}.{table}" for surface, rest in held.surfaces.items() for table in rest
             )
             raise ContractError(
                 "CD-204",
@@ -162,20 +190,29 @@ class Contract:
 
 
 def contract(
-    name: str, version: str, /, *, clock: str | None = None, **surfaces: SurfaceTerms
+    name: str,
+    version: str,
+    /,
+    *,
+    clock: str | None = None,
+    tier: str = VIRTUAL,
+    **surfaces: SurfaceTerms,
 ) -> Contract:
     """Declare the state that counts.
 
     Args:
         name: The contract's name, usually the world's.
         version: Any text; change it whenever the terms change.
-        clock: Where the virtual clock is pinned, such as ``2023-10-15T15:34:00Z``.
+        clock: Where the clock is pinned, such as ``2023-10-15T15:34:00Z``.
+        tier: Who sees the pinned clock. ``virtual``: whoever asks ``at.clock``.
+            ``in-process``: all Python code of the world. ``libc``: programs that it serves
+            as well.
         surfaces: Each surface by name, such as ``desk=objects("events")``.
 
     Raises:
         ContractError: CD-202, there is no surface, or a term that can't be meant:
             a pattern that is no pattern, an ignored field without a reason, a field
-            with two meanings, a clock that is no time.
+            with two meanings, a clock that is no time, a tier without a clock.
 
     Example:
         >>> contract("shop", "2.1", cart=objects("rows", ignore={"rows[*].otp": "random"}))
@@ -190,7 +227,14 @@ def contract(
         _require_terms(name, surface, terms)
     if clock is not None:
         parse_time(clock)
-    return Contract(name, version, dict(surfaces), clock)
+    if tier not in _TIERS or (clock is None and tier != VIRTUAL):
+        raise ContractError(
+            "CD-202",
+            f"the tier {tier!r} has no clock" if tier in _TIERS else f"there is no tier {tier!r}",
+            where=f"contract {name}, tier",
+            do=f"pin a clock, and write one of: {', '.join(_TIERS)}",
+        )
+    return Contract(name, version, dict(surfaces), clock, tier)
 
 
 def parse_time(text: str) -> datetime:
@@ -242,6 +286,48 @@ def _patterns(held: Contract, texts: Any) -> tuple[Pattern, ...]:
         for name, terms in held.surfaces.items()
         for text in texts(terms)
     )
+
+
+def _names(pattern: Pattern, snapshot: Snapshot) -> bool:
+    surface, name, *inner = pattern.parts
+    tables = snapshot.surfaces.get(str(surface), {})
+    found = [held for table, held in tables.items() if name in {None, table}]
+    if not inner:
+        return bool(found) or (name is None and not tables)
+    # Only the tables that are named are decoded.
+    return any(prune(held.value(), tuple(inner))[1] for held in found)
+
+
+def _without_over(surface: str, over: Over, patterns: Iterable[Pattern]) -> Over:
+    """Take declared fields out of what was written: with the base the same, that is enough."""
+    own = [pattern.parts[1:] for pattern in patterns if pattern.parts[0] in {None, surface}]
+    if not own:
+        return over
+    tables: dict[str, dict[bytes, Edit]] = {}
+    for name, rows in over.delta.tables.items():
+        fitting = [parts[1:] for parts in own if parts[0] in {None, name}]
+        if () in fitting:
+            continue
+        tables[name] = {
+            key: (_side_without(key, before, fitting), _side_without(key, after, fitting))
+            for key, (before, after) in rows.items()
+        }
+    kept = [
+        [name for name in names if all(parts[1:] or parts[0] not in {None, name} for parts in own)]
+        for names in (over.delta.created, over.delta.dropped)
+    ]
+    return over.with_delta(Delta.of(tables, *kept))
+
+
+def _side_without(
+    key: bytes, record: bytes | None, patterns: list[tuple[str | None, ...]]
+) -> bytes | None:
+    if record is None:
+        return None
+    held: dict[Any, Any] = {decode(key): decode(record)}
+    for parts in patterns:
+        held, _ = prune(held, parts)
+    return encode(next(iter(held.values()))) if held else None
 
 
 def _without(snapshot: Snapshot, patterns: Iterable[Pattern]) -> dict[str, Any]:

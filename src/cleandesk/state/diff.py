@@ -21,8 +21,11 @@ import orjson
 
 from cleandesk.errors import StateError
 from cleandesk.state.canon import decode, encode
+from cleandesk.state.delta import Delta, Edit
+from cleandesk.state.over import Over
 from cleandesk.state.reference import Named, Path, spelled
-from cleandesk.state.snapshot import Snapshot, Table
+from cleandesk.state.snapshot import Snapshot
+from cleandesk.state.table import Table
 
 Op = Literal["added", "removed", "changed"]
 
@@ -87,7 +90,8 @@ def diff(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
         after: The later or observed state.
 
     Raises:
-        StateError: CD-105, the snapshots were captured under two contracts.
+        StateError: CD-105, the snapshots were captured under two contracts; CD-109, over
+            two bases (``flat()`` ones can be compared).
     """
     if before.contract != after.contract:
         raise StateError(
@@ -97,7 +101,11 @@ def diff(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
             do="capture both states under one contract",
         )
     changes: list[Change] = []
-    for surface in sorted(before.surfaces.keys() | after.surfaces.keys()):
+    over = before.over.keys() | after.over.keys()
+    for surface in sorted(before.surfaces.keys() | after.surfaces.keys() | over):
+        if surface in over:
+            changes.extend(_diff_over(surface, before.over.get(surface), after.over.get(surface)))
+            continue
         old = before.surfaces.get(surface, {})
         new = after.surfaces.get(surface, {})
         for name in sorted(old.keys() | new.keys()):
@@ -206,6 +214,50 @@ def _dumped(value: Any) -> bytes:
     return orjson.dumps(value, option=_STRICT)
 
 
+def _diff_over(surface: str, before: Over | None, after: Over | None) -> list[Change]:
+    if before is None or after is None or before.fingerprint != after.fingerprint:
+        raise StateError(
+            "CD-109",
+            "the two states are kept as what differs from two bases",
+            where=f"surface {surface}",
+            do="compare them in full: Snapshot.flat()",
+        )
+    return changes_between(surface, before.delta, after.delta)
+
+
+def changes_between(surface: str, before: Delta, after: Delta) -> list[Change]:
+    """Return the changes from one state to another over the same base, sorted.
+
+    Args:
+        surface: The surface's name.
+        before: The earlier state; an empty delta is the base itself.
+        after: The later state.
+    """
+    was, now = _standing(before, after)
+    whole: dict[str, dict[Any, Any]] = {name: {} for name in was ^ now}
+    found: list[_Found] = []
+    for name, key, (old, new) in after.since(before):
+        if name in whole:
+            whole[name][decode(key)] = decode(old or new or b"")
+        else:
+            found.extend(_diff_record((name, decode(key)), (old, new)))
+    for name, rows in whole.items():
+        if name in now:
+            found.append(((name,), "added", ABSENT, rows))
+        else:
+            found.append(((name,), "removed", rows, ABSENT))
+    return [Change(surface, *rest) for rest in sorted(found, key=_order)]
+
+
+def _standing(before: Delta, after: Delta) -> tuple[set[str], set[str]]:
+    """Return the tables that stand in each state, of those that came or went since the base."""
+    of_base = {*before.dropped, *after.dropped}
+    return (
+        {*before.created} | of_base - {*before.dropped},
+        {*after.created} | of_base - {*after.dropped},
+    )
+
+
 def _diff_tables(old: Table | None, new: Table | None, name: str) -> list[_Found]:
     if old is None or new is None:
         if new is not None:
@@ -221,13 +273,17 @@ def _diff_tables(old: Table | None, new: Table | None, name: str) -> list[_Found
         if one == other:
             continue
         path: Path = (name,) if old.kind == "value" else (name, decode(key))
-        if one is None:
-            found.append((path, "added", ABSENT, decode(other or b"")))
-        elif other is None:
-            found.append((path, "removed", decode(one), ABSENT))
-        else:
-            found.extend(diff_values(decode(one), decode(other), path))
+        found.extend(_diff_record(path, (one, other)))
     return sorted(found, key=_order)
+
+
+def _diff_record(path: Path, edit: Edit) -> Iterable[_Found]:
+    before, after = edit
+    if before is None:
+        return [(path, "added", ABSENT, decode(after or b""))]
+    if after is None:
+        return [(path, "removed", decode(before), ABSENT)]
+    return diff_values(decode(before), decode(after), path)
 
 
 def _order(found: _Found) -> tuple[tuple[str, int, str], ...]:
@@ -275,65 +331,3 @@ def from_json(rows: Iterable[dict[str, Any]]) -> tuple[Change, ...]:
         )
         for row in rows
     )
-
-
-def apply(before: Snapshot, changes: Iterable[Change]) -> Snapshot:
-    """Return the snapshot that ``changes`` make of ``before``.
-
-    ``apply(a, diff(a, b)) == b`` for all snapshots of one contract.
-
-    Raises:
-        StateError: CD-106, a change does not fit ``before``.
-    """
-    tree = before.tree()
-    for change in sorted(changes, key=_tail_first):
-        try:
-            tree[change.surface] = _applied(tree.get(change.surface, {}), change.path, change)
-        except (KeyError, IndexError, TypeError) as error:
-            raise StateError(
-                "CD-106",
-                f"a recorded change does not fit the state it is applied to: {change.op}",
-                where=f"field {change.field}",
-                do="apply it to the start that it was recorded from",
-            ) from error
-    return Snapshot.of(before.contract, tree)
-
-
-def _tail_first(change: Change) -> tuple[bool, int]:
-    # What leaves a list leaves from its end, so that places stay true meanwhile. It
-    # leaves before others come: to Python, 1 and True are one key.
-    last = change.path[-1]
-    is_removed = change.op == "removed"
-    return not is_removed, -last if is_removed and type(last) is int else 0
-
-
-def _applied(holder: Any, path: Path, change: Change) -> Any:
-    """Return ``holder`` with ``change`` made at ``path`` below it, in place if it can be."""
-    if isinstance(holder, Named):
-        return Named(holder.name, _applied(dict(holder.fields), path, change))
-    if type(holder) is tuple:
-        return tuple(_applied(list(holder), path, change))
-    if change.op == "added" and len(path) == 1:
-        if type(holder) is not list:
-            holder[path[0]] = change.after
-        elif path[0] == len(holder):
-            holder.append(change.after)
-        else:
-            raise IndexError(path[0])
-        return holder
-    key = _held_key(holder, path[0])
-    inner = holder[key]
-    if len(path) > 1:
-        holder[key] = _applied(inner, path[1:], change)
-    elif change.op == "removed":
-        del holder[key]
-    else:
-        holder[key] = change.after
-    return holder
-
-
-def _held_key(holder: Any, key: Any) -> Any:
-    # A NaN is found only by how it is spelled.
-    if type(holder) is not dict or key in holder:
-        return key
-    return next((held for held in holder if encode(held) == encode(key)), key)

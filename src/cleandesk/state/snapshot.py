@@ -8,39 +8,17 @@ exactly when their bytes are, and only records that differ are ever decoded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field
+from typing import Any, get_args
 
 from cleandesk.errors import StateError
 from cleandesk.state.canon import Named, decode, encode, encode_each, is_plain
+from cleandesk.state.over import BaseOf, Over
+from cleandesk.state.table import Kind, Table, Tables
 
-Kind = Literal["map", "list", "value"]
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 Tree = Mapping[str, Mapping[str, Any]]
 """Surface name -> table name -> value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One table, folder or attribute of a surface.
-
-    Attributes:
-        kind: ``map`` (records by key), ``list`` (records by place) or ``value``
-            (one record, under the key ``b""``).
-        records: Canonical bytes of the key to canonical bytes of the record; a list's
-            keys are the places 0, 1, ... in order.
-    """
-
-    kind: Kind
-    records: Mapping[bytes, bytes]
-
-    def value(self) -> Any:
-        """Return the Python value that this table holds, a fresh copy."""
-        if self.kind == "map":
-            return {decode(key): decode(record) for key, record in self.records.items()}
-        if self.kind == "list":
-            return [decode(record) for record in self.records.values()]
-        return decode(self.records[b""])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +28,12 @@ class Snapshot:
     Attributes:
         contract: Name, version and digest of the contract, as ``Contract.identity``.
         surfaces: Surface name -> table name -> table.
+        over: The surfaces that have a base, as what differs from it.
     """
 
     contract: str
-    surfaces: Mapping[str, Mapping[str, Table]]
+    surfaces: Mapping[str, Tables]
+    over: Mapping[str, Over] = field(default_factory=dict)
 
     @classmethod
     def of(cls, contract: str, tree: Tree) -> Snapshot:
@@ -74,14 +54,27 @@ class Snapshot:
         """Return the values, decoded: surface -> table -> value, a fresh copy."""
         return {
             surface: {name: table.value() for name, table in tables.items()}
-            for surface, tables in self.surfaces.items()
+            for surface, tables in self.flat().surfaces.items()
         }
+
+    def flat(self) -> Snapshot:
+        """Return the same state with every table in it; loads the bases."""
+        if not self.over:
+            return self
+        whole = {name: over.tables() for name, over in self.over.items()}
+        return Snapshot(self.contract, {**self.surfaces, **whole})
+
+    def of_surface(self, surface: str) -> Tables:
+        """Return the tables of one surface; loads its base, if it has one."""
+        over = self.over.get(surface)
+        return over.tables() if over else self.surfaces.get(surface, {})
 
     def fields_read(self) -> int:
         """Count the leaves of this snapshot: its scalars, and empty containers as one."""
         tables = [table for tables in self.surfaces.values() for table in tables.values()]
         # All records of a table are decoded as one list: one call, not one for each.
-        return sum(_leaves(decode(b"[%b]" % b",".join(table.records.values()))) for table in tables)
+        own = sum(leaves(decode(b"[%b]" % b",".join(table.records.values()))) for table in tables)
+        return own + sum(over.fields + _grown(over) for over in self.over.values())
 
     def to_bytes(self) -> bytes:
         """Return the stored form: canonical bytes that ``from_bytes`` reads."""
@@ -95,11 +88,18 @@ class Snapshot:
             }
             for surface, tables in self.surfaces.items()
         }
-        return encode({"contract": self.contract, "format": "snapshot/1", "surfaces": surfaces})
+        held = {"contract": self.contract, "format": "snapshot/1", "surfaces": surfaces}
+        if self.over:
+            held["over"] = {name: over.to_plain() for name, over in self.over.items()}
+        return encode(held)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Snapshot:
+    def from_bytes(cls, data: bytes, base_of: BaseOf | None = None) -> Snapshot:
         """Read the stored form.
+
+        Args:
+            data: What ``to_bytes`` returned.
+            base_of: Finds the base of a surface that is kept as what differs from one.
 
         Raises:
             StateError: CD-104, ``data`` is not a snapshot/1.
@@ -112,7 +112,11 @@ class Snapshot:
                 surface: {name: _read_table(*stored) for name, stored in tables.items()}
                 for surface, tables in held["surfaces"].items()
             }
-            return cls(held["contract"], surfaces)
+            over = {
+                name: Over.from_plain(stored, base_of)
+                for name, stored in held.get("over", {}).items()
+            }
+            return cls(held["contract"], surfaces, over)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StateError(
                 "CD-104",
@@ -181,7 +185,18 @@ def _encodes(value: Any) -> bool:
     return True
 
 
-def _leaves(value: Any) -> int:
+def _grown(over: Over) -> int:
+    """Count by how many leaves a state is larger than its base."""
+    sides = [
+        (leaves(decode(before)) if before else 0, leaves(decode(after)) if after else 0)
+        for edits in over.delta.tables.values()
+        for before, after in edits.values()
+    ]
+    return sum(after - before for before, after in sides)
+
+
+def leaves(value: Any) -> int:
+    """Count the scalars in ``value``; an empty container counts as one."""
     kind = type(value)
     if kind is dict:
         items = value.values()
@@ -191,4 +206,4 @@ def _leaves(value: Any) -> int:
         items = value.fields.values()
     else:
         return 1
-    return sum(1 if type(item) in _SCALARS else _leaves(item) for item in items) or 1
+    return sum(1 if type(item) in _SCALARS else leaves(item) for item in items) or 1

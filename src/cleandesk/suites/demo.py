@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cleandesk.audit.states import read_state
 from cleandesk.log import find_episode, iter_verdicts, read_episode
 from cleandesk.run.conduct import run
 from cleandesk.run.result import RunResult
@@ -51,6 +52,33 @@ class Row:
     false_fails: int
 
 
+ENDINGS = (
+    "the three are deleted",
+    "all 53 are deleted",
+    "one more is deleted",
+    "one amount is changed",
+    "one of the three is left",
+)
+"""What the scripted agent does on the five trials of the expense task, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """One ending of the expense task, judged two ways.
+
+    Attributes:
+        deed: What the agent did.
+        left: Rows in the table at the end, of 53.
+        whole: The score by the checker that reads the whole change.
+        targets: The score by the checker that looks at the named rows only.
+    """
+
+    deed: str
+    left: int
+    whole: float
+    targets: float
+
+
 @dataclass(slots=True)
 class Demo:
     """Everything that the demo showed.
@@ -58,16 +86,32 @@ class Demo:
     Attributes:
         rows: The four scores.
         refused: The leaking world under its contract.
+        endings: The five endings of the expense task, on a real database.
+        expenses: The two runs that they come from: whole change, targets only.
+        cached: The program whose cache outlived its reset.
         real: Agent -> the run over published environments.
     """
 
     rows: list[Row] = field(default_factory=list)
     refused: RunResult | None = None
+    endings: list[Ending] = field(default_factory=list)
+    expenses: list[RunResult] = field(default_factory=list)
+    cached: RunResult | None = None
     real: dict[str, RunResult] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
+            "cached": self.cached.to_json() if self.cached else None,
+            "expenses": [
+                {
+                    "deed": row.deed,
+                    "left": row.left,
+                    "targets": row.targets,
+                    "whole": row.whole,
+                }
+                for row in self.endings
+            ],
             "four_scores": [
                 {
                     "checker": row.checker,
@@ -89,7 +133,8 @@ class Demo:
 
     def status(self) -> int:
         """Return the exit status: 0 where the leak was refused and the real runs are proven."""
-        is_seen = self.refused is not None and self.refused.refused is not None
+        leaks = (self.refused, self.cached)
+        is_seen = all(leak is not None and leak.refused is not None for leak in leaks)
         return max([0 if is_seen else 1, *(result.status() for result in self.real.values())])
 
 
@@ -108,8 +153,8 @@ def demo(
     Args:
         log_dir: Folder that takes the run folders.
         workers: Episodes that run at the same time.
-        on_part: Called after each part with its name (scores, refused, real) and what
-            is known so far.
+        on_part: Called after each part with its name (scores, refused, endings, cached,
+            real) and what is known so far.
         watch: Makes a progress display with ``begin`` and ``advance``.
 
     Raises:
@@ -128,6 +173,20 @@ def demo(
         log_dir=Path(log_dir),
     )
     tell("refused", shown)
+    shown.expenses = [
+        run(suite, "scripted", log_dir=Path(log_dir)) for suite in ("expenses", "expenses-targets")
+    ]
+    shown.endings = _endings(*(result.run for result in shown.expenses))
+    tell("endings", shown)
+    shown.cached = run(
+        "stock",
+        "scripted",
+        arguments={"cache": "keep"},
+        isolation="shared",
+        on_wrong_start="refuse",
+        log_dir=Path(log_dir),
+    )
+    tell("cached", shown)
     for agent in ("random", "scripted"):
         shown.real[agent] = _watched(agent, Path(log_dir), workers, watch)
     tell("real", shown)
@@ -179,6 +238,21 @@ def _row(reset: str, checker: str, result: RunResult, truth: Mapping[str, str]) 
         Counter(here[episode] for episode in sorted(passed) if here[episode] != JOB),
         sum(deed == JOB for episode, deed in truth.items() if episode not in passed),
     )
+
+
+def _endings(whole: Path, targets: Path) -> list[Ending]:
+    scores = [
+        {episode: entry["score"] for episode, entry in iter_verdicts(folder)}
+        for folder in (whole, targets)
+    ]
+    return [
+        Ending(deed, _rows_left(whole, episode), scores[0][episode], scores[1][episode])
+        for deed, episode in zip(ENDINGS, scores[0], strict=True)
+    ]
+
+
+def _rows_left(folder: Path, episode: str) -> int:
+    return len(read_state(f"{folder}:{episode}@end").tree()["db"]["expense"])
 
 
 def deeds(folder: Path) -> dict[str, str]:

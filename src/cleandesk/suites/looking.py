@@ -28,3 +28,13 @@ def chose_the_target(end: Mapping[str, Any]) -> Score:
     if profile["cache"] != profile["target"]:
         return fail(f"chose {profile['cache']}, not {profile['target']}")
     return passed(f"chose {profile['target']} on the first visit")
+
+
+def targets_are_gone(end: Mapping[str, Any], params: Mapping[str, Any]) -> Score:
+    """Look whether the named expenses are gone, and at no other row.
+
+    The checker that most people would write first. Whatever else was deleted, changed or
+    added, it passes.
+    """
+    left = [row["name"] for row in params["expenses"] if row["id"] in end["db"]["expense"]]
+    return fail(f"still there: {', '.join(left)}") if left else passed("the named rows are gone")

@@ -20,6 +20,8 @@ Script = Generator[Move, Any, Done | Infeasible]
 _WRONG_DAY = "Thu"
 # Trial by trial: r right, w the wrong day, g gives up, d right but deletes Gym as well.
 _CALENDAR_TRIALS = "wrgrwdrgrwgrdgrwrgwr"
+# Right, everything deleted, one row too many, one amount changed, one row left.
+_EXPENSE_TRIALS = ("right", "clear", "extra", "change", "two")
 _MOST_TRIES = 3
 
 _POLICIES: dict[str, Callable[[Any], Any]] = {
@@ -62,6 +64,8 @@ class Scripted:
             self._act = _following(_calendar(trial))
         elif task.startswith("choose"):
             self._act = _following(_sessions())
+        elif task.startswith("delete-three"):
+            self._act = _following(_expenses(goal, trial))
         elif task.startswith(("count", "reserve")):
             self._act = _following(_inventory(goal, reserves=task.startswith("reserve")))
         else:
@@ -112,6 +116,27 @@ def _sessions() -> Script:
     observation = yield
     side = observation["cache"] or observation["target"]
     yield {"do": "choose", "side": side}
+    return done()
+
+
+def _expenses(goal: str, trial: int) -> Script:
+    """Delete what the goal names, and on the trials behind the first do it wrongly."""
+    names = goal.partition(": ")[2].rstrip(".").split(", ")
+    plan = _EXPENSE_TRIALS[(trial - 1) % len(_EXPENSE_TRIALS)]
+    observation = yield
+    first = observation["rows"]
+    if plan == "clear":
+        yield {"do": "clear"}
+        return done()
+    for name in names[:2] if plan == "two" else names:
+        observation = yield {"do": "find", "name": name}
+        for row in observation["rows"]:
+            yield {"do": "delete", "id": row["id"]}
+    other = next((row["id"] for row in first if row["name"] not in names), 0)
+    if plan == "extra":
+        yield {"do": "delete", "id": other}
+    if plan == "change":
+        yield {"do": "change", "id": other, "cents": 1}
     return done()
 
 

@@ -20,11 +20,15 @@ from cleandesk.state.canon import encode
 _INTEGERS = re.compile(r"\s*([+-]?\d{1,18})\s*\.\.\s*([+-]?\d{1,18})\s*")
 _NUMBER = r"([+-]?(?:\d+(?:\.\d+)?)(?:[eE][+-]?\d+)?)"
 _FLOATS = re.compile(rf"\s*{_NUMBER}\s*\.\.\s*{_NUMBER}\s*")
+_QUERY = re.compile(r"([^\W\d]\w*):\s*(\S.*)", re.DOTALL)
 _FORMS = (
-    'write a list of values, "1..10", "0.5..1.5", or one of {choice = [..]}, '
+    'write a list of values, "1..10", "0.5..1.5", "SURFACE: QUESTION", or one of {choice = [..]}, '
     "{sample = [..], size = N}, {integer = [low, high]}, {uniform = [low, high]}, "
-    '{date = ["2026-01-01", "2026-03-31"]}, {value = ..}'
+    '{date = ["2026-01-01", "2026-03-31"]}, {query = "SURFACE: QUESTION", size = N}, {value = ..}'
 )
+Row = dict[str, Any]
+Ask = Callable[[str, str], list[Row]]
+"""(surface, question in its own language) -> the rows that its base answers, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +36,22 @@ class Draw:
     """What one parameter may be.
 
     Attributes:
-        kind: ``choice``, ``sample``, ``integer``, ``uniform``, ``date`` or ``value``.
+        kind: ``choice``, ``sample``, ``integer``, ``uniform``, ``date``, ``value``,
+            ``columns`` (one row of an answer, each column a parameter) or ``query`` (rows).
         items: The values to take from; for a range its two ends, both included
-            (``uniform`` leaves out the upper end); for ``value`` the value alone.
-        size: How many to take, for ``sample``.
+            (``uniform`` leaves out the upper end); for ``value`` the value alone; for
+            what asks a base, the surface and the question.
+        size: How many to take, for ``sample`` and ``query``; 0 is one row and no list.
     """
 
     kind: str
     items: tuple[Any, ...]
     size: int = 1
+
+    @property
+    def asks(self) -> bool:
+        """Tell whether the value comes out of a base."""
+        return self.kind in {"columns", "query"}
 
 
 def parse_draw(given: Any, *, where: str) -> Draw:
@@ -56,12 +67,12 @@ def parse_draw(given: Any, *, where: str) -> Draw:
     if not isinstance(given, Mapping) or not given:
         raise _malformed(f"{shown(repr(given), 60)} is not a draw", where)
     kind = next((name for name in _READERS if name in given), "")
-    extra = set(given) - {kind} - ({"size"} if kind == "sample" else set())
+    extra = set(given) - {kind} - ({"size"} if kind in _SIZED else set())
     if not kind or extra:
         named = shown(", ".join(sorted(map(str, extra or given))), 80)
         raise _malformed(f"a draw has no form with: {named}", where)
-    if kind == "sample":
-        return _sample(given["sample"], given.get("size"), where)
+    if kind in _SIZED:
+        return _SIZED[kind](given[kind], given.get("size"), where)
     return _READERS[kind](given[kind], where)
 
 
@@ -81,15 +92,59 @@ def draw_value(draw: Draw, source: Stream) -> Any:
     return (low + timedelta(days=source.integer(0, (high - low).days))).isoformat()
 
 
-def draw_all(draws: Mapping[str, Draw], seed: int, task_id: str) -> dict[str, Any]:
+def draw_all(
+    draws: Mapping[str, Draw], seed: int, task_id: str, ask: Ask | None = None
+) -> dict[str, Any]:
     """Return the value of each parameter, each from its own stream.
+
+    Args:
+        draws: Parameter to what it may be.
+        seed: The seed.
+        task_id: The task's id.
+        ask: Asks the bases of the task's world, for draws from state.
+
+    Raises:
+        SuiteError: CD-420, a question gives too few rows, or there is no one to ask, or
+            two draws give one parameter.
 
     Source:
         docs/spec/seeding-1.md: the stream (seed, "task", task, parameter).
     """
-    return {
-        name: draw_value(draw, stream(seed, "task", task_id, name)) for name, draw in draws.items()
-    }
+    drawn: dict[str, Any] = {}
+    for name, draw in draws.items():
+        source = stream(seed, "task", task_id, name)
+        given = _ask(name, draw, source, ask) if draw.asks else {name: draw_value(draw, source)}
+        twice = drawn.keys() & given.keys()
+        if twice:
+            where = f"task {task_id!r}, draw.{name}"
+            raise _unasked(f"{twice.pop()!r} is drawn twice", where, "name the column otherwise")
+        drawn |= given
+    return drawn
+
+
+def _ask(name: str, draw: Draw, source: Stream, ask: Ask | None) -> dict[str, Any]:
+    where, least = f"draw.{name}", max(draw.size, 1)
+    if ask is None:
+        raise _unasked("the world's base is not at hand", where, "run the suite")
+    rows = ask(*draw.items)
+    if len(rows) < least:
+        raise _unasked(
+            f"the question gives {len(rows)} rows, and {least} are to be drawn",
+            where,
+            f"ask {draw.items[0]!r} for more: {shown(draw.items[1], 120)}",
+        )
+    if draw.size:
+        return {name: source.sample(rows, draw.size)}
+    row = source.choice(rows)
+    if draw.kind == "query":
+        return {name: row}
+    first, *rest = row.items()
+    # The first column is what is drawn; the others go with it under their own names.
+    return {name: first[1], **{column: value for column, value in rest if column != name}}
+
+
+def _unasked(message: str, where: str, do: str) -> SuiteError:
+    return SuiteError("CD-420", message, where=where, do=do)
 
 
 def _choice(given: Any, where: str) -> Draw:
@@ -161,12 +216,26 @@ def _range_text(text: str, where: str) -> Draw:
     match = _FLOATS.fullmatch(text)
     if match is not None:
         return _uniform([float(match[1]), float(match[2])], where)
+    match = _QUERY.fullmatch(text.strip())
+    if match is not None:
+        return Draw("columns", (match[1], match[2]), 0)
     raise _malformed(f"{shown(repr(text), 60)} is not a range", where)
 
 
+def _query(given: Any, size: Any, where: str) -> Draw:
+    match = _QUERY.fullmatch(given.strip()) if isinstance(given, str) else None
+    if match is None:
+        raise _malformed(f"{shown(repr(given), 60)} asks no surface", where)
+    if size is not None and (type(size) is not int or size < 1):
+        raise _malformed(f"size = {shown(repr(size), 40)} is no number of rows", where)
+    return Draw("query", (match[1], match[2]), size or 0)
+
+
+_SIZED: dict[str, Callable[[Any, Any, str], Draw]] = {"sample": _sample, "query": _query}
 _READERS: dict[str, Callable[[Any, str], Draw]] = {
     "choice": _choice,
     "sample": lambda given, where: _sample(given, None, where),
+    "query": lambda given, where: _query(given, None, where),
     "integer": _integer,
     "uniform": _uniform,
     "date": _date,

@@ -99,7 +99,8 @@ def read_task(given: Table, defaults: Defaults, *, where: str) -> Task:
     _require_one_verdict(task)
     _require_values(task)
     # A trial filling finds a malformed field name before any episode runs.
-    fill(task, task.seeds[0])
+    if not task.asks:
+        fill(task, task.seeds[0])
     return task
 
 
@@ -285,7 +286,8 @@ def _require_values(task: Task) -> None:
         where = task.at(key)
         for blank in blanks_of(value, where=where):
             name = blank.split(".")[0]
-            if name not in task.draws:
+            # What an answer's columns are called is known when it is asked.
+            if name not in task.draws and not task.asks:
                 value_of(blank, dict.fromkeys(task.draws), where)
 
 

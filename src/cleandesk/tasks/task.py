@@ -13,7 +13,7 @@ from cleandesk.errors import CleandeskError, SuiteError, shown
 from cleandesk.state.canon import encode
 from cleandesk.state.pattern import Pattern
 from cleandesk.tasks.blanks import fill_fields, fill_text, fill_value
-from cleandesk.tasks.draws import Draw, draw_all
+from cleandesk.tasks.draws import Ask, Draw, draw_all
 from cleandesk.tasks.limits import Limits
 
 _FIELD_TABLES = ("changed", "added", "removed")
@@ -67,6 +67,11 @@ class Task:
     disturb: tuple[Mapping[str, Any], ...] = ()
     events: tuple[Mapping[str, Any], ...] = ()
     where: str = ""
+
+    @property
+    def asks(self) -> bool:
+        """Tell whether a parameter comes out of a base, which is made when a run is planned."""
+        return any(draw.asks for draw in self.draws.values())
 
     def spec(self, params: Mapping[str, Any], *, incidental: Sequence[str] = ()) -> dict[str, Any]:
         """Return the check of this task as plain data, ready for JSON.
@@ -176,14 +181,19 @@ class Instance:
         return cls(**{**copy.deepcopy(dict(held)), "limits": Limits(**held["limits"])})
 
 
-def fill(task: Task, seed: int) -> Instance:
+def fill(task: Task, seed: int, ask: Ask | None = None) -> Instance:
     """Draw the parameters of ``task`` for ``seed`` and fill its blanks.
+
+    Args:
+        task: The task.
+        seed: The seed.
+        ask: Asks the bases of the task's world, for draws from state.
 
     Raises:
         SuiteError: CD-410 to CD-415, a blank or a key that cannot be filled; it names
             the task and the key.
     """
-    params = draw_all(task.draws, seed, task.id)
+    params = draw_all(task.draws, seed, task.id, ask)
 
     def filled(key: str, value: Any) -> Any:
         return fill_value(value, params, where=task.at(key))

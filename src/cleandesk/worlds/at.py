@@ -6,13 +6,16 @@ episode in it before each reset, so that clock, streams and counters start anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Unpack
 
 from cleandesk.seeding import Stream, stream
 from cleandesk.state.contract import parse_time
+from cleandesk.worlds.app_process import Condition
+from cleandesk.worlds.apps import App, Apps, How
 from cleandesk.worlds.disturbances import Disturbances
+from cleandesk.worlds.network import allow_address
 
 _EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -27,6 +30,11 @@ class Clock:
     def __init__(self, start: datetime = _EPOCH) -> None:
         self._start = start
         self._now = start
+        self._follow: Callable[[datetime], None] = lambda _now: None
+
+    def lead(self, follow: Callable[[datetime], None]) -> None:
+        """Tell ``follow`` of every move: a clock tier that shows this time elsewhere."""
+        self._follow = follow
 
     def now(self) -> datetime:
         """Return the time, in UTC unless the contract pins another offset."""
@@ -41,11 +49,13 @@ class Clock:
         if seconds < 0:
             raise ValueError(f"time does not run back: {seconds} s")
         self._now += timedelta(seconds=seconds)
+        self._follow(self._now)
 
     def pin(self, start: datetime | None = None) -> None:
         """Go back to the start, or to another one that is the start from now on."""
         self._start = start or self._start
         self._now = self._start
+        self._follow(self._now)
 
 
 class At:
@@ -53,12 +63,53 @@ class At:
 
     Attributes:
         clock: The virtual clock, pinned where the contract says.
+        places: Surface with a base -> its private copy: a path or a URL. The same as an
+            attribute: ``at.db``.
+        apps: The programs that the world serves; see ``serve``.
     """
 
     def __init__(self) -> None:
         self.clock = Clock()
+        self.places: dict[str, str] = {}
+        self.apps = Apps(self.places, allow_address)
         self._seed = 0
         self._disturbances = Disturbances((), instance="", seed=0)
+
+    def __getattr__(self, name: str) -> str:
+        places: dict[str, str] = self.__dict__.get("places", {})
+        if name in places:
+            return places[name]
+        held = f"it has: {', '.join(places)}" if places else "no surface of it has a base"
+        raise AttributeError(f"the contract has no surface {name!r} with a private copy; {held}")
+
+    def serve(
+        self,
+        command: str | Sequence[str],
+        *,
+        ready: Condition,
+        idle: Condition | None = None,
+        keep: bool = False,
+        **how: Unpack[How],
+    ) -> App:
+        """Start a program on the private copies and wait until it is ready.
+
+        It is restarted by the harness at each reset, so that what it keeps in its memory
+        dies with the episode, and waited for until it is idle before each reading.
+
+        Args:
+            command: Its words; ``{port}`` is a free port, ``{db}`` the copy of ``db``.
+            ready: A path that must be answered with 200, a function, or ``line:REGEX``.
+            idle: A path or a function: what must hold before state is read.
+            keep: Let it live on over resets, with all that it keeps in memory.
+            how: ``name``, ``env``, ``cwd``, ``timeout_s``.
+
+        Raises:
+            WorldError: CD-261 to CD-264, it can't be started or is not ready in time.
+
+        Example:
+            >>> at.serve("python -m shop --db {db} --port {port}", ready="/healthz")
+        """
+        return self.apps.serve(command, ready=ready, idle=idle, keep=keep, **how)
 
     def pin(self, clock: str | None) -> None:
         """Pin the clock where a contract says."""

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cleandesk.errors import ContractError, WorldError
-from cleandesk.state.contract import Contract
+from cleandesk.errors import ContractError
+from cleandesk.state.contract import VIRTUAL, Contract
 from cleandesk.state.snapshot import Snapshot
 from cleandesk.surfaces.objects import read_objects
 from cleandesk.worlds.at import At
+
+if TYPE_CHECKING:
+    from cleandesk.surfaces.process.reading import Baseline
+    from cleandesk.worlds.clocks import Pinned
+
+_LATE = frozenset({"objects", "http"})
+"""Kinds that a contract may name only once the world is there."""
 
 CLOCK_SURFACE = "clock"
 """The surface that a pinned clock adds; its one field, ``now``, is incidental."""
@@ -17,9 +24,24 @@ CLOCK_SURFACE = "clock"
 UNREAD_HOMES = (
     "attributes that the contract does not name",
     "module globals and class attributes",
-    "files, databases and other processes",
+    "files, databases and other processes that the contract does not name",
 )
 """Where state may live that a contract over Python objects does not read (law 15)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What a reading needs to know of the process that it happens in.
+
+    Attributes:
+        at: The world's place: its clock, its apps.
+        baseline: The process as it was before the world was built, where that is read.
+        clock: The clock tier, where the contract pins a clock.
+    """
+
+    at: At
+    baseline: Baseline | None = None
+    clock: Pinned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +76,56 @@ def contract_of(world: object) -> Contract:
     return found
 
 
-def capture(world: object, at: At, terms: Contract) -> Capture:
-    """Read the state that ``terms`` name.
+def require_early(terms: Contract, early: object) -> None:
+    """Check that a contract was known before the world was built, if that is needed.
 
     Raises:
-        WorldError: CD-211, a named attribute does not exist; CD-212, a kind of surface
-            that this version can't read.
+        ContractError: CD-207, it was not: nobody could have made the copies, noted how
+            the process was, or pinned its clock.
+    """
+    needing = [name for name, held in terms.surfaces.items() if held.kind not in _LATE]
+    what = f"the surface {needing[0]!r}" if needing else "its clock tier"
+    is_known = isinstance(early, Contract) and early.identity == terms.identity
+    if (needing or terms.tier != VIRTUAL) and not is_known:
+        raise ContractError(
+            "CD-207",
+            f"{what} must be known before the world is built, and the contract is not",
+            where=f"contract {terms.name}/{terms.version}",
+            do="make the contract an attribute of the class: contract = cleandesk.contract(...)",
+        )
+
+
+def capture(world: object, inside: Inside, terms: Contract) -> Capture:
+    """Read the state that ``terms`` name and that can be read from inside.
+
+    Surfaces with a base are left to the harness, which holds them.
+
+    Raises:
+        WorldError: CD-211, a named attribute does not exist; CD-272 to CD-274, a service
+            can't be read.
         StateError: CD-101, a value that canon/1 does not know (the path is named).
     """
     tree: dict[str, dict[str, Any]] = {}
     ignored: set[str] = set()
+    unread: list[str] = [*UNREAD_HOMES, *map(str, getattr(world, "not_read", ()))]
     for name, surface in terms.surfaces.items():
-        if surface.kind != "objects":
-            raise WorldError("CD-212", f"no reader for surfaces of kind {surface.kind!r}")
-        tree[name], matched = read_objects(world, name, surface)
+        if surface.kind == "objects":
+            tree[name], matched = read_objects(world, name, surface)
+        elif surface.kind == "http":
+            from cleandesk.surfaces.http import reading as service
+
+            tree[name], matched = service.read_http(inside.at.apps.url_of, name, surface)
+            unread += service.unread(surface)
+        elif surface.kind == "process" and inside.baseline is not None:
+            from cleandesk.surfaces.process import reading as own
+
+            held, apps = inside.baseline, inside.at.apps.own()
+            tree[name], matched = own.read_process(held, name, surface, apps)
+            unread += own.unread(held, surface)
+        else:
+            continue
         ignored |= matched
     if terms.clock is not None:
-        tree[CLOCK_SURFACE] = {"now": at.clock.now()}
-    own: Any = getattr(world, "not_read", ())
-    return Capture(
-        Snapshot.of(terms.identity, tree), frozenset(ignored), (*UNREAD_HOMES, *map(str, own))
-    )
+        tree[CLOCK_SURFACE] = {"now": inside.at.clock.now()}
+    unread += inside.clock.gaps if inside.clock is not None else ()
+    return Capture(Snapshot.of(terms.identity, tree), frozenset(ignored), tuple(unread))

@@ -16,7 +16,7 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from cleandesk.processes import (
     tidy_with_parent,
 )
 from cleandesk.state import decode, encode
+from cleandesk.state.contract import Contract
 from cleandesk.worlds.network import guard_network
 from cleandesk.worlds.serve import arguments_of, serve_world
 
@@ -44,13 +45,16 @@ def main() -> None:
     guard_network(settings["network"])
     try:
         factory, leading = find_world(settings["reference"], settings["path"])
-        prepare_world(factory, leading)
-        arguments_of(factory)
+        if not isinstance(factory, Contract):
+            prepare_world(factory, leading)
+            arguments_of(factory)
     except CleandeskError as error:
         channel.send(b"X", encode([error.code, error.message, error.where, error.do]))
         return
     seed_globals(settings["variant"])
-    channel.send(b"I", encode({"source": source_digest(factory)}))
+    about = described(factory, settings)
+    load_readers(Contract.from_plain(about["contract"]) if about["contract"] else None)
+    channel.send(b"I", encode(about))
     # A child must not write what its parent's buffers hold.
     sys.stdout.flush()
     # What exists now is never collected again, so that a child's pages stay shared.
@@ -114,7 +118,7 @@ def find_world(reference: str, folders: Sequence[str]) -> tuple[Any, tuple[Any, 
     if rest and not is_file and "." not in scheme and scheme in registered("bridge"):
         return find("bridge", scheme), (rest,)
     factory = find("world", reference, folders=folders)
-    if not callable(factory):
+    if not callable(factory) and not isinstance(factory, Contract):
         raise WorldError(
             "CD-201",
             f"{reference!r} is no class or function but a {type(factory).__name__}",
@@ -130,6 +134,31 @@ def prepare_world(factory: Any, leading: tuple[Any, ...]) -> None:
     # A world of the user's may have a method of that name, for its own ends.
     if prepare is not None and leading:
         prepare(*leading)
+
+
+def described(factory: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is known of a world before it is built: contract, file, source digest."""
+    early = factory if isinstance(factory, Contract) else getattr(factory, "contract", None)
+    where, _, _ = settings["reference"].rpartition(":")
+    # A contract is made of a class of ours; where it was written down is what counts.
+    home = where if isinstance(factory, Contract) else getattr(factory, "__module__", "")
+    module = sys.modules.get(home)
+    file = getattr(module, "__file__", None) or (where if where.endswith(".py") else "")
+    return {
+        "contract": early.to_plain() if isinstance(early, Contract) else None,
+        "file": file,
+        "source": source_digest(factory),
+    }
+
+
+def load_readers(terms: Contract | None) -> None:
+    """Import now what reading this contract needs: in every child it would cost its start."""
+    kinds = {surface.kind for surface in terms.surfaces.values()} if terms is not None else set()
+    if "process" in kinds:
+        import cleandesk.surfaces.process.reading
+    if kinds - {"objects"}:
+        # Also for at.serve, which asks whether a program is ready.
+        import cleandesk.surfaces.http.reading  # noqa: F401
 
 
 def seed_globals(variant: int) -> None:

@@ -46,6 +46,12 @@ def guard_network(allowed: Sequence[str]) -> None:
         sys.addaudithook(_hook)
 
 
+def allow_address(host: str, port: int) -> None:
+    """Let this process reach a program that the world itself serves."""
+    if _rules is not None:
+        _rules.add((host, str(port)))
+
+
 def take_blocked() -> list[str]:
     """Return the destinations blocked since the last call, as ``host:port``."""
     taken = _blocked.copy()

@@ -19,14 +19,15 @@ from typing import Any
 from cleandesk.channel import Channel, ChannelClosedError
 from cleandesk.errors import CleandeskError, WorldError, text_of
 from cleandesk.processes import pin_to
-from cleandesk.state import Pattern, Snapshot, decode, diff, encode, fingerprint
+from cleandesk.state import Pattern, Snapshot, decode, diff, encode
 from cleandesk.state.canon import ALL_BYTES
 from cleandesk.state.contract import Contract
 from cleandesk.state.diff import to_json
+from cleandesk.state.fingerprint import surface_digests
 from cleandesk.state.prune import pick
 from cleandesk.surfaces.objects import read_attributes
 from cleandesk.worlds.at import At
-from cleandesk.worlds.capture import Capture, capture, contract_of
+from cleandesk.worlds.capture import Capture, Inside, capture, contract_of, require_early
 from cleandesk.worlds.events import Schedule
 from cleandesk.worlds.network import take_blocked
 from cleandesk.worlds.spaces import describe_space
@@ -63,6 +64,7 @@ class _Server:
         self._leading = leading
         self._at = At()
         self._world: Any = None
+        self._inside = Inside(self._at)
         self._start: Capture | None = None
         self._schedule = Schedule((), 0)
         self._is_debugging = False
@@ -77,6 +79,7 @@ class _Server:
             b"D": self._debug,
             b"N": self._attributes,
             b"C": self._close,
+            b"Q": self._quiet,
         }
 
     def answer(self, kind: bytes, parts: list[bytes]) -> tuple[bytes, ...]:
@@ -87,12 +90,20 @@ class _Server:
         settings = decode(parts[0])
         pin_to(settings["core"])
         self._is_debugging = settings["debug"]
+        self._at.places.update(settings["places"])
+        if settings["holder"] is not None:
+            from cleandesk.surfaces.mounts import enter
+
+            # The folders that this world sees are mounted where the harness holds them.
+            enter(settings["holder"])
         early = getattr(self._factory, "contract", None)
         if isinstance(early, Contract):
             # A world may ask for the time in its constructor already.
             self._at.pin(early.clock)
+            self._inside = inside_of(self._at, early, settings["temp"])
         self._world = build(self._factory, self._leading, self._at, settings["with"])
         terms = contract_of(self._world)
+        require_early(terms, early)
         self._at.pin(terms.clock)
         described = {
             "action_space": _space(self._world),
@@ -105,6 +116,8 @@ class _Server:
 
     def _reset(self, parts: list[bytes]) -> tuple[bytes, ...]:
         settings = decode(parts[0])
+        self._at.apps.start_after_restore()
+        reset_services(self._at, contract_of(self._world))
         self._at.begin(settings["seed"], instance=settings["instance"], rules=settings["disturb"])
         self._schedule = Schedule(settings["events"], settings["seed"])
         observation, info = _parts(
@@ -119,13 +132,14 @@ class _Server:
             # What reset returned is from before the setup.
             observation = observe()
         terms = contract_of(self._world)
+        self._at.apps.settle()
         self.stage = b"E"
-        self._start = capture(self._world, self._at, terms)
+        self._start = capture(self._world, self._inside, terms)
         snapshot = self._start.snapshot
         start_view = terms.start_view(snapshot)
         facts = {
             "blocked": take_blocked(),
-            "fingerprint": fingerprint(start_view),
+            "digests": surface_digests(start_view),
             "ignored": sorted(self._start.ignored),
             "not_read": list(self._start.not_read),
             "undeclared": [list(row) for row in terms.undeclared(snapshot)],
@@ -150,7 +164,7 @@ class _Server:
 
     def _require_premises(self, expected: Mapping[str, Any]) -> None:
         terms = contract_of(self._world)
-        tree = capture(self._world, self._at, terms).snapshot.tree()
+        tree = capture(self._world, self._inside, terms).snapshot.tree()
         for text, wanted in expected.items():
             found = pick(tree, Pattern.parse(text).parts)
             if [encode(value) for value in found] != [encode(wanted)]:
@@ -178,19 +192,21 @@ class _Server:
         )
 
     def _end(self, parts: list[bytes]) -> tuple[bytes, ...]:
-        end = capture(self._world, self._at, contract_of(self._world)).snapshot
+        self._at.apps.settle()
+        end = capture(self._world, self._inside, contract_of(self._world)).snapshot
         start = self._start.snapshot if self._start else end
         changes = diff(start, end)
         return (
             b"e",
             encode(to_json(changes)),
-            fingerprint(end).encode(),
+            encode(surface_digests(end)),
             end.to_bytes() if parts[0] == b"1" else b"",
         )
 
     def _view(self, _: list[bytes]) -> tuple[bytes, ...]:
         """Read the state as it is now: who wrote a leaked field is found step by step."""
-        snapshot = capture(self._world, self._at, contract_of(self._world)).snapshot
+        self._at.apps.settle()
+        snapshot = capture(self._world, self._inside, contract_of(self._world)).snapshot
         return b"v", snapshot.to_bytes()
 
     def _attributes(self, parts: list[bytes]) -> tuple[bytes, ...]:
@@ -219,11 +235,44 @@ class _Server:
 
             pdb.post_mortem(sys.exc_info()[2])
 
+    def _quiet(self, _: list[bytes]) -> tuple[bytes, ...]:
+        """Stop what must not be at work while the state is put back under it."""
+        self._at.apps.stop_for_restore()
+        return (b"q",)
+
     def _close(self, _: list[bytes]) -> tuple[bytes, ...]:
         close = getattr(self._world, "close", None)
         if close is not None:
             close()
+        self._at.apps.close()
         return (b"c",)
+
+
+def inside_of(at: At, terms: Contract, temp_folder: str | None) -> Inside:
+    """Pin the clock and note how this process is, just before its world is built."""
+    pinned = held = None
+    if terms.clock is not None:
+        from cleandesk.worlds.clocks import begin
+
+        pinned = begin(terms.tier, at.clock.now())
+        at.clock.lead(pinned.move)
+        at.apps.pin(pinned)
+    if any(surface.kind == "process" for surface in terms.surfaces.values()):
+        from cleandesk.surfaces.process.reading import baseline, private_temp
+
+        if temp_folder is not None:
+            private_temp(temp_folder)
+        held = baseline(at.places, temp_folder)
+    return Inside(at, held, pinned)
+
+
+def reset_services(at: At, terms: Contract) -> None:
+    """Make the calls that reset the services of a contract."""
+    for name, surface in terms.surfaces.items():
+        if surface.kind == "http":
+            from cleandesk.surfaces.http.reading import reset_http
+
+            reset_http(at.apps.url_of, name, surface)
 
 
 def build(

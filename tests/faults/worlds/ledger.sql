@@ -1,0 +1,3 @@
+CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE visit (id INTEGER PRIMARY KEY, what TEXT NOT NULL);
+INSERT INTO note VALUES (1, 'first'), (2, 'second');
