@@ -17,6 +17,9 @@ from cleandesk.run.naming import agent_reference
 from cleandesk.seeding import key
 from cleandesk.state import decode, encode
 
+pytestmark = pytest.mark.service
+
+
 SHAPES = Path(__file__).parent / "shapes.py"
 PROGRAM = Path(__file__).parents[1] / "faults" / "worlds" / "program.py"
 GOAL = {"goal": "Do it.", "task": "t", "max_steps": 9, "action_space": None, "tools": None}

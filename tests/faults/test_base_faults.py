@@ -8,6 +8,9 @@ from cleandesk.audit.record import verify
 from cleandesk.errors import ContractError
 from cleandesk.verdict import Status
 
+pytestmark = pytest.mark.service
+
+
 DEFECTS = {
     "RowOfItsProcess": ({"CD-701"}, "db.note[2].text"),
     "RowOfTheMachinesClock": ({"CD-701"}, "db.note[7]"),

@@ -36,6 +36,9 @@ from cleandesk.surfaces import mounts
 from cleandesk.surfaces.files import Files, files
 from cleandesk.surfaces.files.discard import discard
 
+pytestmark = pytest.mark.service
+
+
 METHODS = ("portable", "overlay")
 each_method = pytest.mark.parametrize("method", METHODS)
 IS_ROOT = os.geteuid() == 0

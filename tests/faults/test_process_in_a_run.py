@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.service
+
+
 WORLD = """
 import os, random, socket, subprocess, tempfile, threading
 import cleandesk as cd

@@ -14,6 +14,9 @@ from cleandesk.errors import WorldError
 from cleandesk.worlds.apps import Apps
 from cleandesk.worlds.clocks import GAPS, TIERS, begin, find_library, zone_of
 
+pytestmark = pytest.mark.service
+
+
 START = datetime(2024, 3, 30, 23, 59, 30, tzinfo=UTC)
 ZONES = ["UTC", "Asia/Tokyo", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"]
 

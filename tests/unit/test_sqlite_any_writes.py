@@ -17,6 +17,9 @@ from cleandesk.surfaces.sqlite import Sqlite, sqlite
 from cleandesk.surfaces.sqlite.comparing import compare
 from cleandesk.surfaces.sqlite.reading import proof, read_database
 
+pytestmark = pytest.mark.service
+
+
 SCRIPT = """
 PRAGMA page_size = 512;
 CREATE TABLE pk(id INTEGER PRIMARY KEY, a, b); CREATE TABLE nopk(a, b);

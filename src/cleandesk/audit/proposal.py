@@ -9,10 +9,13 @@ from typing import Any
 
 from cleandesk.errors import shown
 from cleandesk.finding import registered
+from cleandesk.run.bases import Bases
 from cleandesk.run.blame import Fault
 from cleandesk.run.importers import INDEPENDENT, RUNS, Importers
 from cleandesk.run.world_link import WorldLink, as_error
 from cleandesk.state import Change, Snapshot, decode, diff
+from cleandesk.state.diff import changes_between
+from cleandesk.state.over import Over
 from cleandesk.state.reference import Path as FieldPath
 from cleandesk.state.reference import spelled
 
@@ -69,31 +72,45 @@ def propose_contract(
     Raises:
         WorldError: The world can't be imported, built or reset.
     """
-    importers = Importers(path=[str(Path.cwd())], network=(), output=None, debug=False)
+    here = [str(Path.cwd())]
+    importers = Importers(path=here, network=(), output=None, debug=False)
+    bases = Bases(here)
     try:
         importers.start([world])
+        # A world that has a contract already may need its copies to be built.
+        bases.make([world], importers)
         shots = []
+        written: list[dict[str, Over]] = []
         name, not_read = "", []
         for variant in (RUNS, INDEPENDENT):
-            link = WorldLink(importers.of(world, variant).child(), limit_s=_SECONDS)
-            try:
-                data, facts = link.attributes(arguments or {}, seed)
-            finally:
-                link.kill()
+            with bases.copies(world) as copies:
+                child = importers.of(world, variant).child()
+                link = WorldLink(child, limit_s=_SECONDS, copies=copies)
+                try:
+                    data, facts = link.attributes(arguments or {}, seed)
+                    written.append(copies.look() if copies is not None else {})
+                finally:
+                    link.kill()
             shots.append(Snapshot.from_bytes(data))
             name, not_read = decode(facts)
     except Fault as fault:
         raise as_error(fault, world) from fault
     finally:
         importers.stop()
+        bases.close()
     varies = diff(*shots)
+    apart = [
+        change
+        for name, over in written[0].items()
+        for change in changes_between(name, over.delta, written[1][name].delta)
+    ]
     reads = tuple(shots[0].surfaces["state"])
     bridge, _, known_as = world.rpartition(":")
     if bridge.partition(":")[0] in registered("bridge"):
         # What the bridge keeps for itself is no state of the environment.
         name, reads = known_as, tuple(table for table in reads if not table.startswith("_"))
     code = _code(name, reads, _patterns(varies, shots[0]))
-    return Proposal(world, seed, code, reads, varies, tuple(not_read))
+    return Proposal(world, seed, code, reads, (*varies, *apart), tuple(not_read))
 
 
 def _patterns(varies: tuple[Change, ...], shot: Snapshot) -> list[str]:

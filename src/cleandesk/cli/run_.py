@@ -68,6 +68,14 @@ arguments_option = click.option(
     type=click.Choice(["rerun", "refuse", "record"]),
     help="What a wrong start leads to.",
 )
+@click.option(
+    "--audit",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Every N-th reading of a private copy is also made in full.",
+)
 @click.option("--heads-to", metavar="FILE|cmd:...", help="Send each episode's head there too.")
 @click.option("--fail-under", type=click.FloatRange(0, 1), help="A lower mean is a finding.")
 @click.option("--max-unscored", type=click.IntRange(0), help="More set aside is undecided.")

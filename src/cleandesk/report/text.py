@@ -29,6 +29,10 @@ _UNAUDITED = (
     "not shown to fail a do-nothing, an always-FAIL and a damaging agent, nor to pass a perfect one"
 )
 _TASK = 27
+_HEADINGS = {
+    "bridge": "bridges (as NAME:ID)",
+    "surface": "surfaces with a base (beside objects, http and process)",
+}
 
 
 def render_run(result: RunResult, *, by_task: bool = True) -> str:
@@ -226,7 +230,7 @@ def render_catalogue(found: Mapping[str, Mapping[str, str]]) -> str:
     """Return the registered names, by kind."""
     lines: list[str] = []
     for kind, names in found.items():
-        lines.append(f"{kind}s" if kind != "bridge" else "bridges (as NAME:ID)")
+        lines.append(_HEADINGS.get(kind, f"{kind}s"))
         width = max([len(name) for name in names] or [0])
         for name, line in names.items():
             lines += textwrap.wrap(

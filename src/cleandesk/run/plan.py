@@ -22,7 +22,7 @@ from cleandesk.tasks.draws import Ask
 from cleandesk.worlds.network import NOT_SEEN
 
 Asking = Callable[[str], Ask | None]
-_PACKAGES = ("cleandesk", "gymnasium", "minigrid", "mujoco", "Box2D", "numpy")
+_PACKAGES = ("cleandesk", "apsw", "psycopg", "gymnasium", "minigrid", "mujoco", "Box2D", "numpy")
 
 
 @dataclass(frozen=True, slots=True)

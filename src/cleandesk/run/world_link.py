@@ -91,19 +91,7 @@ class WorldLink:
 
     def build(self, values: Mapping[str, Any], *, core: int | None, debug: bool) -> dict[str, Any]:
         """Build the world on fresh copies; return its contract, action space and tools."""
-        places: dict[str, str] = {}
-        temp = None
-        if self._copies is not None:
-            self._held(self._copies.restore)
-            places, temp = self._copies.places, self._copies.fresh_temp()
-        settings = {
-            "core": core,
-            "debug": debug,
-            "holder": self._copies.holder() if self._copies is not None else None,
-            "places": places,
-            "temp": temp,
-            "with": dict(values),
-        }
+        settings = {"core": core, "debug": debug, "with": dict(values), **self._place()}
         described: dict[str, Any] = decode(self._call(b"B", (encode(settings),))[0])
         self._terms = Contract.from_plain(described["contract"])
         return described
@@ -164,6 +152,17 @@ class WorldLink:
         """Read the state as it is."""
         return self._whole(self._call(b"V", ())[0], self._look())
 
+    def _place(self) -> dict[str, Any]:
+        """Put the copies back and say where they are."""
+        if self._copies is None:
+            return {"holder": None, "places": {}, "temp": None}
+        self._held(self._copies.restore)
+        return {
+            "holder": self._copies.holder(),
+            "places": self._copies.places,
+            "temp": self._copies.fresh_temp(),
+        }
+
     def _whole(self, own: bytes, over: Mapping[str, Over]) -> Snapshot:
         """Put what the world read of itself and what the harness read together."""
         read = Snapshot.from_bytes(own)
@@ -190,7 +189,8 @@ class WorldLink:
 
     def attributes(self, values: Mapping[str, Any], seed: int) -> list[bytes]:
         """Build and reset a world without a contract: snapshot, and [name, not read]."""
-        return self._call(b"N", (encode({"seed": seed, "with": dict(values)}),))
+        settings = {"seed": seed, "with": dict(values), **self._place()}
+        return self._call(b"N", (encode(settings),))
 
     def debug(self, why: str) -> None:
         """Open the debugger inside the world and say why."""

@@ -11,7 +11,7 @@ import msgspec
 
 from cleandesk.finding import registered
 
-KINDS = ("world", "bridge", "agent", "checker", "suite")
+KINDS = ("world", "bridge", "surface", "agent", "checker", "suite")
 
 
 def catalogue() -> dict[str, dict[str, str]]:
@@ -20,7 +20,7 @@ def catalogue() -> dict[str, dict[str, str]]:
     Nothing is imported for it: the lines are read from the sources.
 
     Returns:
-        Kind (world, bridge, agent, checker, suite) -> name -> line.
+        Kind (world, bridge, surface, agent, checker, suite) -> name -> line.
     """
     return {
         kind: {name: _line(kind, point) for name, point in registered(kind).items()}

@@ -9,7 +9,8 @@ and copies in processes of its own and fails with the field that shows what is w
     def test_the_surface_keeps(rule, tmp_path):
         rule(CASE, tmp_path)
 
-Nothing here needs pytest: a rule is a function, and what it finds is an AssertionError.
+Nothing here needs pytest: a rule is a function, and what it finds is an AssertionError. It
+needs Linux, where a process can be watched and killed without mistaking it for another.
 """
 
 from __future__ import annotations

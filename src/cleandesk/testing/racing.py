@@ -218,13 +218,7 @@ def _written(stage: Stage, hand: Hand) -> HeldCopy:
 
 def _crashes(stage: Stage, phase: str, begin: Callable[[Hand], tuple[str, list[object]]]) -> None:
     """Kill at a line of Python and at a moment, in turn; what C code does has no lines."""
-    hand = stage.hand()
-    verb, given = begin(hand)
-    hand.ask("kill_at", 0)
-    started = time.monotonic()
-    hand.ask(verb, *given)
-    took_s, lines = time.monotonic() - started, hand.ask("lines")
-    hand.kill()
+    lines, took_s = _measured(stage, begin)
     draw = stream(0, "crash", stage.case.terms.kind, phase)
     for number in range(stage.case.rounds):
         hand = stage.hand()
@@ -240,6 +234,22 @@ def _crashes(stage: Stage, phase: str, begin: Callable[[Hand], tuple[str, list[o
         _die_during(hand, verb, given, moment)
         stage.require_still(f"a crash {how}")
         _require_new(stage, f"a crash {how}")
+
+
+def _measured(stage: Stage, begin: Callable[[Hand], tuple[str, list[object]]]) -> tuple[int, float]:
+    """Return how many lines of Python the phase runs, and how many seconds it takes."""
+    hand = stage.hand()
+    verb, given = begin(hand)
+    hand.ask("kill_at", 0)
+    hand.ask(verb, *given)
+    lines: int = hand.ask("lines")
+    verb, given = begin(hand)
+    # Apart from the lines: counting them takes longer than running them.
+    started = time.monotonic()
+    hand.ask(verb, *given)
+    took_s = time.monotonic() - started
+    hand.kill()
+    return lines, took_s
 
 
 def _require_new(stage: Stage, after: str) -> None:

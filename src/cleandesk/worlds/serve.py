@@ -90,17 +90,7 @@ class _Server:
         settings = decode(parts[0])
         pin_to(settings["core"])
         self._is_debugging = settings["debug"]
-        self._at.places.update(settings["places"])
-        if settings["holder"] is not None:
-            from cleandesk.surfaces.mounts import enter
-
-            # The folders that this world sees are mounted where the harness holds them.
-            enter(settings["holder"])
-        early = getattr(self._factory, "contract", None)
-        if isinstance(early, Contract):
-            # A world may ask for the time in its constructor already.
-            self._at.pin(early.clock)
-            self._inside = inside_of(self._at, early, settings["temp"])
+        early = self._settle_in(settings)
         self._world = build(self._factory, self._leading, self._at, settings["with"])
         terms = contract_of(self._world)
         require_early(terms, early)
@@ -113,6 +103,21 @@ class _Server:
             "tools": getattr(self._world, "tools", None),
         }
         return b"b", encode(described, inline_bytes=ALL_BYTES)
+
+    def _settle_in(self, settings: Mapping[str, Any]) -> Any:
+        """Take the places of the copies, the clock and the baseline; return the early contract."""
+        self._at.places.update(settings["places"])
+        if settings["holder"] is not None:
+            from cleandesk.surfaces.mounts import enter
+
+            # The folders that this world sees are mounted where the harness holds them.
+            enter(settings["holder"])
+        early = getattr(self._factory, "contract", None)
+        if isinstance(early, Contract):
+            # A world may ask for the time in its constructor already.
+            self._at.pin(early.clock)
+            self._inside = inside_of(self._at, early, settings["temp"])
+        return early
 
     def _reset(self, parts: list[bytes]) -> tuple[bytes, ...]:
         settings = decode(parts[0])
@@ -212,6 +217,7 @@ class _Server:
     def _attributes(self, parts: list[bytes]) -> tuple[bytes, ...]:
         """Build and reset a world that may lack a contract, and read what it holds."""
         settings = decode(parts[0])
+        self._settle_in(settings)
         world = build(self._factory, self._leading, self._at, settings["with"])
         self._at.begin(settings["seed"], instance="", rules=())
         world.reset(seed=settings["seed"])

@@ -80,7 +80,7 @@ def _source(source: str, readers: dict[str, str], chosen: dict[str, object]) -> 
 
 
 class Files:
-    """The kind ``files``; see ``protocol.Surface``."""
+    """A folder: its files line by line, their modes and links, and what known formats hold."""
 
     def prepare(
         self, surface: str, terms: SurfaceTerms, folder: Path, locate: Callable[[str], Path]

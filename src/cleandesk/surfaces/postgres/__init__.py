@@ -52,7 +52,7 @@ def postgres(
 
 
 class Postgres:
-    """The kind ``postgres``. It needs Postgres 15 or later."""
+    """A Postgres database (15 or later): on a private server, or a clone on one of yours."""
 
     def prepare(
         self,

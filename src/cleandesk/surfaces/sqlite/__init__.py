@@ -63,7 +63,7 @@ def _every_row(text: str) -> str:
 
 
 class Sqlite:
-    """The ``sqlite`` kind of surface; see ``surfaces/protocol.py`` for what each part owes."""
+    """A SQLite database file, or an SQL script that makes one."""
 
     def prepare(
         self,
