@@ -58,7 +58,14 @@ def test_list_names_each_kind_with_a_line(cleandesk):
     said = cleandesk("list")
     heads = [line for line in said.out.splitlines() if not line.startswith(" ")]
 
-    assert heads == ["worlds", "bridges (as NAME:ID)", "agents", "checkers", "suites"]
+    assert heads == [
+        "worlds",
+        "bridges (as NAME:ID)",
+        "surfaces with a base (beside objects, http and process)",
+        "agents",
+        "checkers",
+        "suites",
+    ]
     assert [line for line in said.out.splitlines() if len(line) > 80] == []
 
 

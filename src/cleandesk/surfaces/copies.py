@@ -12,7 +12,7 @@ import functools
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -117,19 +117,20 @@ def make_base(
     """Make the base of one surface in ``folder`` and read it.
 
     Raises:
-        WorldError: CD-212, no such kind; CD-243, there is no such source; and what the
-            kind raises.
+        WorldError: CD-212, no such kind; CD-241, there is no room; CD-243, there is no
+            such source; and what the kind raises.
         ContractError: CD-204, the contract names a field that the base does not have.
     """
     held = terms.surfaces[surface]
-    place = folder / "base"
-    place.mkdir(parents=True)
-    base: Base = _surface(held.kind).prepare(surface, held, place, locate)
+    place, path = folder / "base", folder / "base.snapshot"
+    with _room(surface):
+        place.mkdir(parents=True)
+        base: Base = _surface(held.kind).prepare(surface, held, place, locate)
     snapshot = Snapshot(terms.identity, {surface: base.tables})
     terms.require_fields(snapshot, base.ignored)
     data = snapshot.to_bytes()
-    path = folder / "base.snapshot"
-    path.write_bytes(data)
+    with _room(surface):
+        path.write_bytes(data)
     return HeldBase(
         kind=held.kind,
         held=base.held,
@@ -175,10 +176,11 @@ class Copies:
         self._copies: dict[str, Copy] = {}
         try:
             for name, base in bases.items():
-                place = folder / name
-                place.mkdir(parents=True)
-                surface = _surface(base.kind)
-                self._copies[name] = surface.open_copy(name, terms.surfaces[name], base.held, place)
+                place, surface = folder / name, _surface(base.kind)
+                with _room(name):
+                    place.mkdir(parents=True)
+                    made = surface.open_copy(name, terms.surfaces[name], base.held, place)
+                self._copies[name] = made
         except BaseException:
             self.close()
             raise
@@ -267,6 +269,20 @@ class Copies:
         for copy in self._copies.values():
             with contextlib.suppress(OSError, WorldError):
                 copy.close()
+
+
+@contextlib.contextmanager
+def _room(surface: str) -> Iterator[None]:
+    """Turn what the system says of a folder of ours into a message."""
+    try:
+        yield
+    except OSError as error:
+        raise WorldError(
+            "CD-241",
+            f"no room for a base or a copy: {error.strerror or error}",
+            where=f"surface {surface}: {error.filename or 'the folder of private copies'}",
+            do="free some space, or name another place in the variable CLEANDESK_SCRATCH",
+        ) from error
 
 
 def _surface(kind: str) -> Surface:
