@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-# Eight pages with some twenty runs: too long for every save.
+# Nine pages with some twenty runs: too long for every save.
 pytestmark = pytest.mark.service
 
 
@@ -14,6 +14,7 @@ pytestmark = pytest.mark.service
         "declare-a-contract",
         "inject-faults-and-events",
         "keep-the-root-apart",
+        "own-surface",
         "read-a-result",
         "use-a-database-or-a-folder",
         "write-a-checker",

@@ -138,12 +138,20 @@ class PinnedCopy:
     def restore(self) -> None:
         """Drop the log; where somebody has the file open, put fresh files in place of all."""
         with _putting_back(self._where):
-            self._unpin()
-            self._has_lost_log = False
-            if not self._drop_log():
-                _clear(self._path.parent)
-                _replace(self._base.path, self._path)
-            self._pin = Pin(self._path)
+            for left in range(_TRIES, -1, -1):
+                self._unpin()
+                self._has_lost_log = False
+                if not self._drop_log():
+                    _clear(self._path.parent)
+                    _replace(self._base.path, self._path)
+                try:
+                    self._pin = Pin(self._path)
+                except (WorldError, FileNotFoundError):
+                    # Whoever held the old file may just then delete the log of the new one.
+                    if not left:
+                        raise
+                else:
+                    return
 
     def _drop_log(self) -> bool:
         """Take away the log of an intact file that nobody has open; tell whether it was so."""

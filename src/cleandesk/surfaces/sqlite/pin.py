@@ -50,8 +50,11 @@ class Pin:
             self._held.execute("BEGIN; SELECT 1 FROM sqlite_schema").fetchall()
             self._shared = os.open(f"{path}-shm", _TO_READ)
             self._log = os.open(f"{path}-wal", _TO_READ)
+            # A connection to a file that was replaced deletes both by their names when it
+            # ends. Then what is open here is not what the next one opens.
+            self._beside = (os.fstat(self._log).st_ino, os.fstat(self._shared).st_ino)
             end, stamp = self.end(), signature(path)[0]
-            if end is None or end.frames or stamp is None:
+            if end is None or end.frames or stamp is None or not self._is_of_this_name():
                 raise WorldError(
                     "CD-241",
                     "somebody wrote the copy before it was at hand",
@@ -59,7 +62,6 @@ class Pin:
                     do="stop whatever the last episode started",
                 )
             self.seen = stamp
-            self._beside = self._inodes()
         except BaseException:
             self.close()
             raise
@@ -86,6 +88,16 @@ class Pin:
         """Tell whether the log was taken from the file: whoever had it open keeps another."""
         found = signature(self._path)[0]
         return found is not None and found[0] == self.seen[0] and self._inodes() != self._beside
+
+    def _is_of_this_name(self) -> bool:
+        """Tell whether the log and the index that are open here are those that lie there."""
+        name = f"{self._path}-shm"
+        mapped = {
+            int(line.split(maxsplit=5)[4])
+            for line in Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines()
+            if name in line
+        }
+        return self._inodes() == self._beside and mapped == {self._beside[1]}
 
     def _inodes(self) -> tuple[int, ...]:
         found = []
