@@ -9,6 +9,9 @@ from click.testing import CliRunner
 import cleandesk as cd
 from cleandesk.cli.output import reporting
 
+pytestmark = pytest.mark.service
+
+
 SUITES = {
     "unknown key": ("CD-403", 'seeds = "1-10"', 'sedes = "1-10"', "did you mean 'seeds'?"),
     "missing world": ("CD-201", "world.py:Drawers", "wrld.py:Drawers", "wrld.py"),

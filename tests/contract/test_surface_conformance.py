@@ -97,7 +97,7 @@ MAKERS = {
     "files-portable": functools.partial(files, method="portable"),
     "postgres": postgres,
 }
-OFTEN = ("own", "sqlite", "files-overlay", "files-portable")
+OFTEN = ("own", "sqlite")
 
 
 @pytest.fixture(scope="session")

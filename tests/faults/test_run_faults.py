@@ -14,6 +14,9 @@ from cleandesk.audit.record import verify
 from cleandesk.errors import CheckerError, ContractError, WorldError
 from cleandesk.verdict import Status
 
+pytestmark = pytest.mark.service
+
+
 # What the world is told to do -> the code, and what the message must hold.
 WORLD_FAILURES = {
     "reset raises": ("CD-711", "the world raised in reset: ValueError: planted in reset"),

@@ -24,6 +24,9 @@ from cleandesk.state.delta import CannotTell, Delta
 from cleandesk.surfaces.sqlite import Sqlite, sqlite
 from cleandesk.surfaces.sqlite.lone import alone, is_locked
 
+pytestmark = pytest.mark.service
+
+
 SCRIPT = """
 CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT);
 WITH n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)

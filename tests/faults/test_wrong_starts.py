@@ -7,6 +7,9 @@ import pytest
 from cleandesk.audit.record import verify
 from cleandesk.verdict import Status
 
+pytestmark = pytest.mark.service
+
+
 OF_A_PROCESS = {
     "DrawsFromImport": "desk.notes[1]",
     "DrawsGlobally": "desk.notes[1]",

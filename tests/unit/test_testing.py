@@ -14,6 +14,9 @@ from cleandesk.errors import UsageError
 from cleandesk.finding import find
 from cleandesk.testing import RuleBrokenError, SurfaceCase, surface_rules
 
+pytestmark = pytest.mark.service
+
+
 HERE = Path(__file__).parent
 CONTRACT = HERE.parent / "contract"
 RULES = {str(rule): rule for rule in surface_rules()}

@@ -79,38 +79,57 @@ def propose_contract(
         importers.start([world])
         # A world that has a contract already may need its copies to be built.
         bases.make([world], importers)
-        shots = []
-        written: list[dict[str, Over]] = []
-        name, not_read = "", []
-        for variant in (RUNS, INDEPENDENT):
-            with bases.copies(world) as copies:
-                child = importers.of(world, variant).child()
-                link = WorldLink(child, limit_s=_SECONDS, copies=copies)
-                try:
-                    data, facts = link.attributes(arguments or {}, seed)
-                    written.append(copies.look() if copies is not None else {})
-                finally:
-                    link.kill()
-            shots.append(Snapshot.from_bytes(data))
-            name, not_read = decode(facts)
+        one, other = (
+            _build(world, variant, (importers, bases), (arguments or {}, seed))
+            for variant in (RUNS, INDEPENDENT)
+        )
     except Fault as fault:
         raise as_error(fault, world) from fault
     finally:
         importers.stop()
         bases.close()
-    varies = diff(*shots)
+    varies = diff(one.shot, other.shot)
     apart = [
         change
-        for name, over in written[0].items()
-        for change in changes_between(name, over.delta, written[1][name].delta)
+        for name, over in one.written.items()
+        for change in changes_between(name, over.delta, other.written[name].delta)
     ]
-    reads = tuple(shots[0].surfaces["state"])
+    name, reads = other.name, tuple(one.shot.surfaces["state"])
     bridge, _, known_as = world.rpartition(":")
     if bridge.partition(":")[0] in registered("bridge"):
         # What the bridge keeps for itself is no state of the environment.
         name, reads = known_as, tuple(table for table in reads if not table.startswith("_"))
-    code = _code(name, reads, _patterns(varies, shots[0]))
-    return Proposal(world, seed, code, reads, (*varies, *apart), tuple(not_read))
+    code = _code(name, reads, _patterns(varies, one.shot))
+    return Proposal(world, seed, code, reads, (*varies, *apart), other.not_read)
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """One build: what it is called, holds and wrote, and what could not be read."""
+
+    name: str
+    shot: Snapshot
+    written: Mapping[str, Over]
+    not_read: tuple[str, ...]
+
+
+def _build(
+    world: str,
+    variant: int,
+    means: tuple[Importers, Bases],
+    given: tuple[Mapping[str, Any], int],
+) -> _Built:
+    importers, bases = means
+    with bases.copies(world) as copies:
+        child = importers.of(world, variant).child()
+        link = WorldLink(child, limit_s=_SECONDS, copies=copies)
+        try:
+            data, facts = link.attributes(*given)
+            written = copies.look() if copies is not None else {}
+        finally:
+            link.kill()
+    name, not_read = decode(facts)
+    return _Built(name, Snapshot.from_bytes(data), written, tuple(not_read))
 
 
 def _patterns(varies: tuple[Change, ...], shot: Snapshot) -> list[str]:
