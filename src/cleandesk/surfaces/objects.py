@@ -255,8 +255,9 @@ def _open(value: Any) -> Any:
         return Named(_class_name(value), {"name": value.name})
     if isinstance(value, type):
         return Named("type", {"name": f"{_module_name(value)}:{value.__qualname__}"})
-    if _is_numpy(value):
-        return _generator(value)
+    if _is_numpy(value) or _is_database(value):
+        # Compiled, and read in a way of its own.
+        return _generator(value) if _is_numpy(value) else _database(value)
     if isinstance(value, dict):
         # A subclass keeps its name: an OrderedDict is not the same state as a dict.
         return Named(_class_name(value), {"items": dict(value), **_own(value)})
@@ -285,6 +286,21 @@ def _generator(value: Any) -> Named | None:
     if isinstance(value, numpy.random.RandomState):
         return Named("numpy.random:RandomState", dict(value.get_state(legacy=False)))
     return None
+
+
+def _is_database(value: Any) -> bool:
+    # Whoever holds one has imported it.
+    sqlite3 = sys.modules.get("sqlite3")
+    return sqlite3 is not None and isinstance(value, sqlite3.Connection)
+
+
+def _database(value: Any) -> Named | None:
+    """Read a database in memory; one in a file is for ``sqlite(..)``, from outside."""
+    from cleandesk.surfaces.sqlite import inside
+
+    if not inside.is_in_memory(value):
+        return None
+    return Named("sqlite3:Connection", inside.read_connection(value))
 
 
 def _is_numpy(value: Any) -> bool:
