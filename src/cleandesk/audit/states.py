@@ -13,8 +13,8 @@ from cleandesk.errors import LogError, StateError, UsageError
 from cleandesk.log import find_episode, read_episode, read_object
 from cleandesk.state import Change, Snapshot, apply, decode, diff
 from cleandesk.state.diff import from_json
+from cleandesk.state.snapshot import tables_of
 from cleandesk.state.table import Tables
-from cleandesk.surfaces.copies import tables_of
 
 
 def compare_states(before: str | Path, after: str | Path) -> tuple[Change, ...]:

@@ -25,7 +25,7 @@ from cleandesk.finding import look_in
 from cleandesk.processes import channel_of_arguments
 from cleandesk.state.canon import decode, encode
 from cleandesk.state.diff import from_json
-from cleandesk.surfaces.copies import tables_of
+from cleandesk.state.snapshot import tables_of
 
 _STATES = frozenset({"start", "end"})
 _TUPLES = frozenset({"rewards", "actions", "trajectory"})

@@ -20,12 +20,12 @@ from cleandesk.log import EpisodeWriter
 from cleandesk.processes import channel_of_arguments, pin_to, tidy_with_parent
 from cleandesk.run.agent_link import AgentLink
 from cleandesk.run.anchor import Expected, build_expected
-from cleandesk.run.bases import WorkerCopies
 from cleandesk.run.blame import Blame, Fault
 from cleandesk.run.checker_link import CheckerLink
 from cleandesk.run.episode import Episode, Roles
 from cleandesk.run.leaks import Past, Replay
 from cleandesk.run.outcomes import close_unplayed
+from cleandesk.run.worker_copies import WorkerCopies
 from cleandesk.run.world_link import WorldLink
 from cleandesk.state import decode, encode
 from cleandesk.state.contract import Contract

@@ -125,6 +125,16 @@ class Snapshot:
             ) from error
 
 
+def tables_of(data: bytes) -> Tables:
+    """Return the tables of the one surface that the stored snapshot of a base holds.
+
+    Raises:
+        StateError: CD-104, ``data`` is not a snapshot/1.
+    """
+    (tables,) = Snapshot.from_bytes(data).surfaces.values()
+    return tables
+
+
 def _ordered(table: Table) -> list[tuple[bytes, bytes]]:
     # The order in which a map was filled is no state; the places of a list are.
     rows = list(table.records.items())

@@ -23,7 +23,7 @@ from cleandesk.state.contract import Contract
 from cleandesk.state.delta import CannotTell, Delta
 from cleandesk.state.fingerprint import surface_digest
 from cleandesk.state.over import Over
-from cleandesk.state.snapshot import Snapshot
+from cleandesk.state.snapshot import Snapshot, tables_of
 from cleandesk.state.table import Tables
 from cleandesk.surfaces.holders import holders_of_deleted
 from cleandesk.surfaces.protocol import Base, Copy, Surface
@@ -93,12 +93,6 @@ def load_base(path: str, name: str) -> Tables:
     if hashlib.sha256(data).hexdigest() != name:
         raise StateError("CD-108", "the stored base is not what it was", where=path)
     return tables_of(data)
-
-
-def tables_of(data: bytes) -> Tables:
-    """Return the tables of the one surface that a base's snapshot holds."""
-    (tables,) = Snapshot.from_bytes(data).surfaces.values()
-    return tables
 
 
 def needs_copies(terms: Contract) -> bool:

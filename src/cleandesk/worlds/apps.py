@@ -10,7 +10,6 @@ from __future__ import annotations
 import select
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from cleandesk.errors import WorldError, shown
@@ -217,10 +216,6 @@ class Apps:
         )
         self._apps: dict[str, App] = {}
         self._stopped: list[App] = []
-
-    def pin(self, clock: Pinned) -> None:
-        """Have what is served from now on see the time of a clock tier."""
-        self._around = replace(self._around, clock=clock)
 
     def serve(
         self,

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from cleandesk.seeding import Stream, stream
 from cleandesk.state.contract import parse_time
-from cleandesk.worlds.app_process import Condition
-from cleandesk.worlds.apps import App, Apps, How
 from cleandesk.worlds.disturbances import Disturbances
 from cleandesk.worlds.network import allow_address
+
+if TYPE_CHECKING:
+    from cleandesk.worlds.app_process import Condition
+    from cleandesk.worlds.apps import App, Apps, How
+    from cleandesk.worlds.clocks import Pinned
 
 _EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -65,13 +68,13 @@ class At:
         clock: The virtual clock, pinned where the contract says.
         places: Surface with a base -> its private copy: a path or a URL. The same as an
             attribute: ``at.db``.
-        apps: The programs that the world serves; see ``serve``.
     """
 
     def __init__(self) -> None:
         self.clock = Clock()
         self.places: dict[str, str] = {}
-        self.apps = Apps(self.places, allow_address)
+        self._apps: Apps | None = None
+        self._shown: Pinned | None = None
         self._seed = 0
         self._disturbances = Disturbances((), instance="", seed=0)
 
@@ -81,6 +84,35 @@ class At:
             return places[name]
         held = f"it has: {', '.join(places)}" if places else "no surface of it has a base"
         raise AttributeError(f"the contract has no surface {name!r} with a private copy; {held}")
+
+    @property
+    def apps(self) -> Apps:
+        """The programs that the world serves; see ``serve``."""
+        if self._apps is None:
+            # Most worlds serve none, and need not pay for what starts programs.
+            from cleandesk.worlds.apps import Apps
+
+            self._apps = Apps(self.places, allow_address, self._shown)
+        return self._apps
+
+    @property
+    def served(self) -> Apps | None:
+        """The programs, or None where none was ever served."""
+        return self._apps
+
+    def settle(self) -> None:
+        """Wait until every program that the world serves is idle.
+
+        Raises:
+            WorldError: CD-263, one was not idle in time; CD-265, one ended by itself.
+        """
+        if self._apps is not None:
+            self._apps.settle()
+
+    def show(self, shown: Pinned) -> None:
+        """Have a clock tier follow this clock, here and in programs served from now on."""
+        self._shown = shown
+        self.clock.lead(shown.move)
 
     def serve(
         self,

@@ -119,7 +119,8 @@ def capture(world: object, inside: Inside, terms: Contract) -> Capture:
         elif surface.kind == "process" and inside.baseline is not None:
             from cleandesk.surfaces.process import reading as own
 
-            held, apps = inside.baseline, inside.at.apps.own()
+            held, served = inside.baseline, inside.at.served
+            apps = served.own() if served is not None else None
             tree[name], matched = own.read_process(held, name, surface, apps)
             unread += own.unread(held, surface)
         else:

@@ -154,11 +154,14 @@ def described(factory: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
 def load_readers(terms: Contract | None) -> None:
     """Import now what reading this contract needs: in every child it would cost its start."""
     kinds = {surface.kind for surface in terms.surfaces.values()} if terms is not None else set()
+    if terms is not None and terms.clock is not None:
+        import cleandesk.worlds.clocks
     if "process" in kinds:
         import cleandesk.surfaces.process.reading
     if kinds - {"objects"}:
         # Also for at.serve, which asks whether a program is ready.
-        import cleandesk.surfaces.http.reading  # noqa: F401
+        import cleandesk.surfaces.http.reading
+        import cleandesk.worlds.apps  # noqa: F401
 
 
 def seed_globals(variant: int) -> None:

@@ -121,7 +121,8 @@ class _Server:
 
     def _reset(self, parts: list[bytes]) -> tuple[bytes, ...]:
         settings = decode(parts[0])
-        self._at.apps.start_after_restore()
+        if self._at.served is not None:
+            self._at.served.start_after_restore()
         reset_services(self._at, contract_of(self._world))
         self._at.begin(settings["seed"], instance=settings["instance"], rules=settings["disturb"])
         self._schedule = Schedule(settings["events"], settings["seed"])
@@ -137,7 +138,7 @@ class _Server:
             # What reset returned is from before the setup.
             observation = observe()
         terms = contract_of(self._world)
-        self._at.apps.settle()
+        self._at.settle()
         self.stage = b"E"
         self._start = capture(self._world, self._inside, terms)
         snapshot = self._start.snapshot
@@ -197,7 +198,7 @@ class _Server:
         )
 
     def _end(self, parts: list[bytes]) -> tuple[bytes, ...]:
-        self._at.apps.settle()
+        self._at.settle()
         end = capture(self._world, self._inside, contract_of(self._world)).snapshot
         start = self._start.snapshot if self._start else end
         changes = diff(start, end)
@@ -210,7 +211,7 @@ class _Server:
 
     def _view(self, _: list[bytes]) -> tuple[bytes, ...]:
         """Read the state as it is now: who wrote a leaked field is found step by step."""
-        self._at.apps.settle()
+        self._at.settle()
         snapshot = capture(self._world, self._inside, contract_of(self._world)).snapshot
         return b"v", snapshot.to_bytes()
 
@@ -243,14 +244,16 @@ class _Server:
 
     def _quiet(self, _: list[bytes]) -> tuple[bytes, ...]:
         """Stop what must not be at work while the state is put back under it."""
-        self._at.apps.stop_for_restore()
+        if self._at.served is not None:
+            self._at.served.stop_for_restore()
         return (b"q",)
 
     def _close(self, _: list[bytes]) -> tuple[bytes, ...]:
         close = getattr(self._world, "close", None)
         if close is not None:
             close()
-        self._at.apps.close()
+        if self._at.served is not None:
+            self._at.served.close()
         return (b"c",)
 
 
@@ -261,8 +264,7 @@ def inside_of(at: At, terms: Contract, temp_folder: str | None) -> Inside:
         from cleandesk.worlds.clocks import begin
 
         pinned = begin(terms.tier, at.clock.now())
-        at.clock.lead(pinned.move)
-        at.apps.pin(pinned)
+        at.show(pinned)
     if any(surface.kind == "process" for surface in terms.surfaces.values()):
         from cleandesk.surfaces.process.reading import baseline, private_temp
 
