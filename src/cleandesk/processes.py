@@ -101,6 +101,13 @@ def start_role(
     return Role(process, ours, mark)
 
 
+def mark_own() -> str:
+    """Give what this process starts from now on a mark of its own, below the one that it has."""
+    mark = f"{os.environ.get(MARK, '')}/{secrets.token_hex(8)}"
+    os.environ[MARK] = mark
+    return mark
+
+
 def _sink(output: Path | IO[bytes] | None) -> contextlib.AbstractContextManager[IO[bytes]]:
     if output is None or isinstance(output, Path):
         return open(output or os.devnull, "ab")  # noqa: PTH123 - closed by the stack

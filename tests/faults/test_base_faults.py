@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cleandesk.audit import states
 from cleandesk.audit.record import verify
 from cleandesk.errors import ContractError
 from cleandesk.verdict import Status
@@ -16,6 +17,7 @@ DEFECTS = {
     "RowOfTheMachinesClock": ({"CD-701"}, "db.note[7]"),
     # Written between two readings it is another start, written during one it is unreadable.
     "GoesOnWriting": ({"CD-242", "CD-701"}, ""),
+    "LeavesOneUndeclared": ({"CD-701"}, "holds 'second', outside its sampler"),
 }
 
 
@@ -30,7 +32,7 @@ def agent(suites):
 
 @pytest.fixture(scope="module")
 def forked(suites):
-    names = ("Honest", *DEFECTS, "OtherTable", "DeletesItsFile")
+    names = ("Honest", *DEFECTS, "Declares", "OtherTable", "DeletesItsFile")
     tasks = [task(suites, name) for name in names]
     return suites.run(tasks, agent(suites), trials=2, reruns=0, workers=2)
 
@@ -51,6 +53,10 @@ def test_the_clean_twin_starts_right_each_time(forked):
 
     assert all(start["verified"] for start in starts)
     assert starts[0]["fingerprint"] == starts[1]["fingerprint"]
+
+
+def test_a_declared_field_may_lie_outside_its_sampler_at_the_base_if_each_start_writes_it(forked):
+    assert forked.kinds("Declares/1-2", "start")[0]["verified"]
 
 
 def test_the_change_is_read_row_by_row(forked):
@@ -77,6 +83,16 @@ def test_the_record_of_states_over_a_base_verifies(forked):
     assert verify(forked.folder, root=forked.result.root).status is Status.PASS
 
 
+def test_an_end_is_made_from_its_start_with_one_reading_of_the_base(forked):
+    states._base.cache_clear()
+    changes = states.compare_states(
+        f"{forked.folder}:Honest/1-2@start", f"{forked.folder}:Honest/1-2@end"
+    )
+
+    assert [change.field for change in changes] == ["db.note[3]", "db.note[4]"]
+    assert states._base.cache_info().misses == 1
+
+
 def test_a_shared_world_is_put_back_under_its_feet(suites):
     ran = suites.run(
         [task(suites, "Honest")], agent(suites), trials=3, isolation="shared", reruns=0
@@ -98,6 +114,71 @@ def test_a_shared_world_that_keeps_the_old_file_open_is_named(suites):
     verdict = ran.verdict("KeepsItsConnection/1-2")
 
     assert (verdict["blame"], verdict["code"]) == ("world", "CD-245")
+
+
+@pytest.mark.parametrize("name", ["KeepsItsLog", "StaysInItsFolder"])
+def test_a_shared_world_that_stays_in_the_old_folder_is_named(suites, name):
+    ran = suites.run([task(suites, name)], agent(suites), trials=2, isolation="shared", reruns=0)
+
+    verdict = ran.verdict(f"{name}/1-2")
+
+    assert (verdict["blame"], verdict["code"]) == ("world", "CD-245")
+    assert "papers" in verdict["message"]
+
+
+@pytest.mark.parametrize("name", ["KeepsItsConnection", "KeepsItsLog"])
+def test_it_is_named_also_where_the_folder_of_copies_is_a_link(suites, tmp_path, monkeypatch, name):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLEANDESK_SCRATCH", "link")
+
+    ran = suites.run([task(suites, name)], agent(suites), trials=2, isolation="shared", reruns=0)
+
+    assert ran.verdict(f"{name}/1-2")["code"] == "CD-245"
+
+
+def test_a_shared_world_that_opens_its_files_anew_is_put_back_each_time(suites):
+    ran = suites.run(
+        [task(suites, "Writes")], agent(suites), trials=3, isolation="shared", reruns=0
+    )
+    ends = [ran.kinds(f"Writes/1-{trial}", "end")[0]["changes"] for trial in (1, 2, 3)]
+
+    assert ran.result.starts["verified"] == 3
+    assert ends[0]
+    assert ends[0] == ends[1] == ends[2]
+
+
+def test_what_a_world_left_running_does_not_write_into_the_next_ones_state(suites):
+    ran = suites.run([task(suites, "LeavesAWriter")], agent(suites), trials=4, reruns=0)
+    seen = [ran.kinds(f"LeavesAWriter/1-{n}", "step")[0]["observation"] for n in (1, 2, 3, 4)]
+
+    assert seen == [["first", "second", "added 1"]] * 4
+    assert ran.result.starts["verified"] == 4
+
+
+SETUPS = {
+    "what a call wrote": ([{"call": "begin_late"}, {"expect": {"db.note[2].text": "late"}}], None),
+    "one of two rows": ([{"expect": {"db.note[*].id": 1}}], "task"),
+    "a row of the base": ([{"expect": {"db.note[1]": {"id": 1, "text": "first"}}}], None),
+    "another value": ([{"expect": {"db.note[1].text": "late"}}], "task"),
+    "no such field": ([{"expect": {"db.note[9].text": "late"}}], "task"),
+}
+
+
+def test_a_setup_step_may_expect_what_the_copies_hold(suites):
+    tasks = [
+        task(suites, "Honest", setup=steps) | {"id": name.replace(" ", "-")}
+        for name, (steps, _) in SETUPS.items()
+    ]
+    ran = suites.run(tasks, agent(suites), reruns=0)
+    found = {name: ran.verdict(f"{name.replace(' ', '-')}/1-1") for name in SETUPS}
+
+    assert {name: verdict["blame"] for name, verdict in found.items()} == {
+        name: blame for name, (_, blame) in SETUPS.items()
+    }
+    assert "no such field" in found["no such field"]["message"]
+    assert "'first'" in found["another value"]["message"]
 
 
 def test_a_contract_with_a_base_must_be_known_before_the_world_is_built(suites):

@@ -40,7 +40,7 @@ def agent(suites):
 
 @pytest.fixture(scope="session")
 def forked(suites):
-    names = (*OF_A_PROCESS, *LEAKS, *CLEAN, "DeclaresTooMuch")
+    names = (*OF_A_PROCESS, *LEAKS, *CLEAN, "DeclaresTooMuch", "SettlesWhileItIsRead")
     return suites.run(tasks(suites, *names), agent(suites), trials=2, reruns=1, workers=2)
 
 
@@ -74,6 +74,13 @@ def test_a_start_that_depends_on_its_process_differs_from_the_independent_build(
     assert (verdict["blame"], verdict["code"], verdict["score"]) == ("world", "CD-701", None)
     assert OF_A_PROCESS[name] in verdict["message"]
     assert not verdict["proven"]
+
+
+def test_a_start_that_is_right_only_when_it_is_read_again_is_wrong(forked):
+    verdict = forked.verdict("SettlesWhileItIsRead/1-1")
+
+    assert (verdict["blame"], verdict["code"], verdict["proven"]) == ("world", "CD-701", False)
+    assert "when it was read again" in verdict["message"]
 
 
 def test_a_declared_field_outside_its_sampler_is_a_wrong_start(forked):

@@ -5,16 +5,18 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cleandesk.state import Snapshot, Table, apply, decode, diff, encode, fingerprint
+from cleandesk.checkers.tree import BaseTables, open_tree
+from cleandesk.state import Pattern, Snapshot, Table, apply, decode, diff, encode, fingerprint
 from cleandesk.state.contract import contract
 from cleandesk.state.delta import Delta
 from cleandesk.state.diff import from_json, to_json
 from cleandesk.state.fingerprint import surface_digest
 from cleandesk.state.over import Over
+from cleandesk.state.prune import pick
 from cleandesk.state.snapshot import leaves
 from cleandesk.surfaces import objects
 
-KEYS = st.sampled_from([1, 2, 3, "a", "b", ("a", 1), b"x"])
+KEYS = st.sampled_from([1, 1.0, 2, 3, "a", "b", ("a", 1), b"x"])
 VALUES = st.sampled_from([0, 1, 1.0, True, -0.0, 0.0, "1", None, b"", float("nan")])
 ROWS = st.fixed_dictionaries({"v": VALUES, "w": VALUES})
 STATES = st.dictionaries(
@@ -74,6 +76,27 @@ def test_a_state_over_a_base_is_stored_without_it_and_read_back(base, now):
 
     assert fingerprint(read) == fingerprint(state)
     assert read.flat() == state.flat()
+
+
+@given(STATES, STATES)
+def test_a_checker_reads_a_state_over_a_base_as_it_is_in_full(base, now):
+    state = snapshot(base, now)
+    held = BaseTables(tables(base))
+    seen = {
+        name: dict(rows) for name, rows in open_tree(state.to_bytes(), lambda _: held)["db"].items()
+    }
+
+    assert encode(seen) == encode(state.tree()["db"])
+
+
+@given(STATES, STATES)
+def test_fields_that_are_named_are_picked_as_they_are_in_full(base, now):
+    state = snapshot(base, now)
+    for text in ("db", "db.*", "db.one", "db.one[1]", "db.one[*].v", "db[*][a].w", "db.none[1].v"):
+        parts = Pattern.parse(text).parts
+        found = state.over["db"].pick(parts[1:])
+
+        assert encode(found) == encode(pick(state.tree(), parts))
 
 
 @given(STATES, STATES)

@@ -89,7 +89,9 @@ def _start(folder: Path, entries: list[dict[str, Any]], episode: str) -> Snapsho
     raise _absent(episode, "it ended before its start was captured")
 
 
+@functools.lru_cache(maxsize=4)
 def _base(folder: Path, name: str) -> Tables:
+    # Asked for each record that is applied to it.
     return tables_of(read_object(folder, name))
 
 

@@ -75,11 +75,11 @@ class _OverTables(Mapping[str, Any]):
     def _value(self, name: str) -> Any:
         delta = self._over.delta
         rows = {} if name in delta.created else dict(self._base().value(name))
-        for key, (_, now) in delta.tables.get(name, {}).items():
-            if now is None:
-                rows.pop(decode(key), None)
-            else:
-                rows[decode(key)] = decode(now)
+        edits = delta.tables.get(name, {})
+        # What is gone goes first: to Python, the keys 1 and 1.0 are one.
+        for key in [key for key, (_, now) in edits.items() if now is None]:
+            rows.pop(decode(key), None)
+        rows |= {decode(key): decode(now) for key, (_, now) in edits.items() if now is not None}
         return rows
 
     def _names(self) -> list[str]:

@@ -143,6 +143,8 @@ def wrong_start(changes: tuple[Change, ...], outside: list[Any], writers: Writer
         f"{field} holds {_short(value)}, outside its sampler {sampler!r}"
         for field, value, sampler in outside[:_NAMED]
     ]
+    if not lines:
+        return "wrong start: not the expected one, and the expected one when it was read again"
     more = len(changes) + len(outside) - len(lines)
     return "wrong start: " + "; ".join(lines) + (f"; +{more} more" if more > 0 else "")
 

@@ -32,7 +32,8 @@ class Scratch:
         Raises:
             RunError: CD-754, it can't be made.
         """
-        place = Path(os.environ.get(PLACE) or tempfile.gettempdir())
+        # As the system itself says it: worlds are told these paths, and open files are looked up.
+        place = Path(os.environ.get(PLACE) or tempfile.gettempdir()).resolve()
         try:
             _sweep(place)
             self._lock: int | None = None

@@ -15,9 +15,9 @@ from cleandesk.channel import (
     FrameTooLargeError,
 )
 from cleandesk.errors import CleandeskError, WorldError, remade
-from cleandesk.processes import kill_group
+from cleandesk.processes import kill_group, sweep
 from cleandesk.run.blame import Blame, Fault
-from cleandesk.state import Snapshot, decode, diff, encode
+from cleandesk.state import Pattern, Snapshot, decode, diff, encode
 from cleandesk.state.contract import Contract
 from cleandesk.state.diff import to_json
 from cleandesk.state.fingerprint import combined, surface_digests
@@ -86,8 +86,9 @@ class WorldLink:
         self._terms: Contract | None = None
         self._start: dict[str, Over] = {}
         self._has_run = False
-        self._pid = 0
-        self._pid = int(self._call(b"P", (), _START_SECONDS)[0])
+        self._pid, self._mark = 0, ""
+        pid, mark = self._call(b"P", (), _START_SECONDS)
+        self._pid, self._mark = int(pid), mark.decode()
 
     def build(self, values: Mapping[str, Any], *, core: int | None, debug: bool) -> dict[str, Any]:
         """Build the world on fresh copies; return its contract, action space and tools."""
@@ -123,8 +124,8 @@ class WorldLink:
         at_start = terms.start_view(state)
         digests = facts.pop("digests") | surface_digests(at_start)
         facts["fingerprint"] = combined(at_start.contract, digests)
-        facts["undeclared"] += [list(row) for row in terms.undeclared(state)]
         if self._copies is not None:
+            facts["undeclared"] += self._copies.undeclared(self._start)
             facts["ignored"] += self._copies.ignored
             facts["not_read"] += self._copies.not_read
         whole = self._whole(shot, self._start).to_bytes() if snapshot else b""
@@ -155,12 +156,12 @@ class WorldLink:
     def _place(self) -> dict[str, Any]:
         """Put the copies back and say where they are."""
         if self._copies is None:
-            return {"holder": None, "places": {}, "temp": None}
+            return {"folders": {}, "holder": None, "places": {}}
         self._held(self._copies.restore)
         return {
+            "folders": self._copies.fresh_folders(),
             "holder": self._copies.holder(),
             "places": self._copies.places,
-            "temp": self._copies.fresh_temp(),
         }
 
     def _whole(self, own: bytes, over: Mapping[str, Over]) -> Snapshot:
@@ -170,6 +171,16 @@ class WorldLink:
 
     def _look(self) -> dict[str, Over]:
         return self._held(self._copies.look) if self._copies is not None else {}
+
+    def _told(self, asked: bytes) -> bytes:
+        """Answer a world that asks, while it is set up, what fields of its copies hold."""
+        state = self._look()
+        found: dict[str, list[Any]] = {}
+        for text in decode(asked):
+            surface, *parts = Pattern.parse(text).parts
+            over = [held for name, held in state.items() if surface in {None, name}]
+            found[text] = [value for held in over for value in held.pick(tuple(parts))]
+        return encode(found)
 
     def _held(self, ask: Callable[[], _Answer]) -> _Answer:
         """Do something with the copies; where it can't be done, that is the world's."""
@@ -204,10 +215,14 @@ class WorldLink:
 
     def kill(self) -> None:
         """End the world's process and what it started."""
-        self._channel.close()
         if self._pid:
+            # Before its channel ends, and with it the world: then its children are no more its own.
             kill_group(self._pid)
             self._pid = 0
+            if self._copies is not None:
+                # What left its group would write into the next world's state.
+                sweep(self._mark)
+        self._channel.close()
 
     def _call(self, kind: bytes, parts: tuple[bytes, ...], limit_s: float = 0.0) -> list[bytes]:
         stage = _STAGES.get(kind, "start")
@@ -217,6 +232,9 @@ class WorldLink:
             if kind != b"P":
                 self._channel.send(kind, *parts, timeout_s=limit)
             answer, received = self._channel.receive(limit)
+            while answer == b"K":
+                self._channel.send(b"K", self._told(received[0]), timeout_s=limit)
+                answer, received = self._channel.receive(limit)
         except ChannelTimeoutError as error:
             self.kill()
             raise Fault(

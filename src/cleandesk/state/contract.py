@@ -133,22 +133,17 @@ class Contract:
     def undeclared(self, snapshot: Snapshot) -> list[tuple[str, Any, str]]:
         """Return the declared fields that lie outside their sampler.
 
-        Of a surface with a base, what was written since is looked at; the base itself is
-        looked at when it is made.
+        Surfaces with a base are left to who holds them, and knows which fields of it do.
 
         Returns:
             (pattern, value, sampler) for each such field.
         """
         if not self.declared:
             return []
-        tree: dict[str, Any] = Snapshot(snapshot.contract, snapshot.surfaces).tree()
-        tree |= {
-            surface: {
-                name: {decode(key): decode(now) for key, (_, now) in rows.items() if now}
-                for name, rows in over.delta.tables.items()
-            }
-            for surface, over in snapshot.over.items()
-        }
+        return self.outside(Snapshot(snapshot.contract, snapshot.surfaces).tree())
+
+    def outside(self, tree: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
+        """Return the same of a tree: surface -> table -> value."""
         return [
             (pattern.text, value, sampler.text)
             for pattern, sampler in self.declared.items()

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cleandesk.state.canon import decode
 from cleandesk.state.table import Table, Tables
 
 Edit = tuple[bytes | None, bytes | None]
@@ -101,6 +102,15 @@ class Delta:
                 after = new[key][1] if key in new else old[key][0]
                 if before != after:
                     yield name, key, (before, after)
+
+    def side(self, number: int) -> dict[str, dict[Any, Any]]:
+        """Return the records that differ as they are at the base (0) or now (1), decoded."""
+        return {
+            name: {
+                decode(key): decode(held) for key, edit in rows.items() if (held := edit[number])
+            }
+            for name, rows in self.tables.items()
+        }
 
     def to_plain(self) -> dict[str, Any]:
         """Return plain values that canon/1 spells; records stay canonical texts."""

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from cleandesk.errors import StateError
+from cleandesk.state.canon import decode
 from cleandesk.state.delta import Delta
+from cleandesk.state.prune import Parts, pick
 from cleandesk.state.table import Table, Tables
 
 BaseOf = Callable[[str], Tables]
@@ -57,6 +59,14 @@ class Over:
         held = self.base().get(table)
         return None if held is None else held.records.get(key)
 
+    def pick(self, parts: Parts) -> list[Any]:
+        """Return the values of the fields that ``parts`` name, the table first; loads the base."""
+        tables = self.tables()
+        if not parts:
+            return [{name: table.value() for name, table in tables.items()}]
+        held = [table for name, table in tables.items() if parts[0] in {None, name}]
+        return [value for table in held for value in _picked(table, parts[1:])]
+
     def to_plain(self) -> dict[str, Any]:
         """Return plain values that canon/1 spells."""
         return {
@@ -75,6 +85,18 @@ class Over:
             return base_of(name) if base_of is not None else _no_base(name)
 
         return cls(held["fingerprint"], name, held["fields"], Delta.from_plain(held["delta"]), base)
+
+
+def _picked(table: Table, parts: Parts) -> list[Any]:
+    if not parts:
+        return [table.value()]
+    # Only the records that are named are decoded.
+    named = [
+        record
+        for key, record in table.records.items()
+        if parts[0] is None or str(decode(key)) == parts[0]
+    ]
+    return [value for record in named for value in pick(decode(record), parts[1:])]
 
 
 def _no_base(name: str) -> NoReturn:

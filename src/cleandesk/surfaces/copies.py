@@ -19,15 +19,17 @@ from typing import Any
 
 from cleandesk.errors import StateError, WorldError
 from cleandesk.finding import find, registered
+from cleandesk.state.canon import decode, encode
 from cleandesk.state.contract import Contract
 from cleandesk.state.delta import CannotTell, Delta
 from cleandesk.state.fingerprint import surface_digest
 from cleandesk.state.over import Over
 from cleandesk.state.snapshot import Snapshot, tables_of
 from cleandesk.state.table import Tables
-from cleandesk.surfaces.holders import holders_of_deleted
+from cleandesk.surfaces.holders import holders_of_deleted, holders_of_unmounted
 from cleandesk.surfaces.protocol import Base, Copy, Surface
 
+_LIBC = "libc"
 WORLD_SIDE = frozenset({"objects", "process", "http"})
 """Kinds that are read in the world's own process and have no base."""
 
@@ -97,7 +99,8 @@ def load_base(path: str, name: str) -> Tables:
 
 def needs_copies(terms: Contract) -> bool:
     """Tell whether a world under this contract is given anything of its own on this machine."""
-    return any(held.kind not in {"objects", "http"} for held in terms.surfaces.values())
+    kinds = {held.kind for held in terms.surfaces.values()}
+    return terms.tier == _LIBC or not kinds <= {"objects", "http"}
 
 
 def names_with_base(terms: Contract) -> list[str]:
@@ -161,12 +164,19 @@ class Copies:
         Raises:
             WorldError: CD-241, a copy can't be made.
         """
+        self._terms = terms
         self._bases = bases
+        # Surface -> the fields of its base that lie outside their sampler, with their number.
+        self._astray: dict[str, Counter[bytes]] = {}
         self._audit = audit
         self._readings = 0
         self.paths: Counter[str] = Counter()
         kinds = {surface.kind for surface in terms.surfaces.values()}
-        self._temp = folder / "temp" if "process" in kinds else None
+        self._own = {
+            name: folder / name
+            for name, is_needed in (("temp", "process" in kinds), ("clock", terms.tier == _LIBC))
+            if is_needed
+        }
         self._copies: dict[str, Copy] = {}
         try:
             for name, base in bases.items():
@@ -190,13 +200,16 @@ class Copies:
         """The ignored patterns that named something at the bases."""
         return [text for base in self._bases.values() for text in base.ignored]
 
-    def fresh_temp(self) -> str | None:
-        """Return an empty folder for a new world's temporary files, where they are state."""
-        if self._temp is None:
-            return None
-        shutil.rmtree(self._temp, ignore_errors=True)
-        self._temp.mkdir(parents=True)
-        return str(self._temp)
+    def fresh_folders(self) -> dict[str, str]:
+        """Make the empty folders that a new world needs, and return them by name.
+
+        ``temp`` is for its temporary files, where they are state; ``clock`` for what shows
+        the time to programs that it serves.
+        """
+        for folder in self._own.values():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        return {name: str(folder) for name, folder in self._own.items()}
 
     def holder(self) -> int | None:
         """Return the process whose mounts a world must see, or None if there are none."""
@@ -220,12 +233,13 @@ class Copies:
             WorldError: CD-245, somebody does: what is written there would not be read.
         """
         places = [place for place in self.places.values() if place.startswith("/")]
-        for process, path in holders_of_deleted(places):
+        for process, path in (*holders_of_unmounted(places), *holders_of_deleted(places)):
             raise WorldError(
                 "CD-245",
                 f"process {process} of the world still has the copy open that the reset replaced",
                 where=path,
-                do="open it in reset() and not before, or restart the program that holds it there; "
+                do="open it in reset() and not before, leave the folder before, or restart the "
+                "program that holds it there; "
                 "or use --isolation fork",
             )
 
@@ -242,6 +256,34 @@ class Copies:
             name: self._bases[name].over(self._read(name, copy, is_audit=is_audit))
             for name, copy in self._copies.items()
         }
+
+    def undeclared(self, state: Mapping[str, Over]) -> list[list[Any]]:
+        """Return the declared fields that lie outside their sampler: pattern, value, sampler.
+
+        The bases are looked through once; each time only what was written since.
+        """
+        declared = {
+            name: over for name, over in state.items() if self._terms.surfaces[name].declared
+        }
+        found: Counter[bytes] = Counter()
+        for name, over in declared.items():
+            if name not in self._astray:
+                self._astray[name] = self._outside(name, over.with_delta(Delta()))
+            before, now = (
+                Counter(map(_spelled, self._terms.outside({name: over.delta.side(side)})))
+                for side in (0, 1)
+            )
+            found += self._astray[name] - before + now
+        return [decode(row) for row in sorted(found)]
+
+    def _outside(self, name: str, base: Over) -> Counter[bytes]:
+        return Counter(
+            _spelled((pattern.text, value, sampler.text))
+            for pattern, sampler in self._terms.declared.items()
+            if pattern.parts[0] == name and sampler.text != "any"
+            for value in base.pick(pattern.parts[1:])
+            if not sampler.holds(value)
+        )
 
     def _read(self, name: str, copy: Copy, *, is_audit: bool) -> Delta:
         told = copy.delta()
@@ -263,6 +305,10 @@ class Copies:
         for copy in self._copies.values():
             with contextlib.suppress(OSError, WorldError):
                 copy.close()
+
+
+def _spelled(row: tuple[str, Any, str]) -> bytes:
+    return encode([*row])
 
 
 @contextlib.contextmanager

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from cleandesk.surfaces.mounts import mount_number, still_used
+
 _PROC = Path("/proc")
 _DELETED = " (deleted)"
 
@@ -30,3 +32,30 @@ def holders_of_deleted(places: Iterable[str]) -> Iterator[tuple[int, str]]:
                     target = os.readlink(folder / name)  # noqa: PTH115 - the same
                     if target.endswith(_DELETED) and target.startswith(prefixes):
                         yield int(process), target.removesuffix(_DELETED)
+
+
+def holders_of_unmounted(places: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield (process, place) for what was mounted at ``places``, is no more, and is still used.
+
+    A process uses it that has something of it open or works in a folder of it.
+    """
+    left = still_used({*places})
+    for folder in _PROC.glob("[0-9]*") if left else ():
+        # Of another user, or ended meanwhile.
+        with contextlib.suppress(OSError):
+            if not (folder / "ns" / "mnt").samefile(_PROC / "self" / "ns" / "mnt"):
+                continue
+            for number in _mounts_of(folder) & left.keys():
+                yield int(folder.name), left[number]
+
+
+def _mounts_of(process: Path) -> set[int]:
+    cwd = os.open(process / "cwd", os.O_PATH | os.O_CLOEXEC)
+    try:
+        found = {mount_number(f"/proc/self/fd/{cwd}")}
+    finally:
+        os.close(cwd)
+    for name in os.listdir(process / "fd"):  # noqa: PTH208 - only names
+        with contextlib.suppress(OSError):
+            found.add(mount_number(f"{process}/fd/{name}"))
+    return found

@@ -12,8 +12,9 @@ import ctypes
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from cleandesk.errors import WorldError
 
@@ -35,6 +36,8 @@ class _State:
 
     holder: int | None = None
     refused: str | None = None
+    # Number of a mount that was taken away while somebody used it -> where it was.
+    left: ClassVar[dict[int, str]] = {}
 
 
 def namespace() -> int | None:
@@ -174,7 +177,33 @@ def unmount(place: Path) -> None:
     try:
         _call("umount2", os.fsencode(place), 0)
     except OSError:
+        with _pinned(place) as way:
+            number = mount_number(way)
         _call("umount2", os.fsencode(place), _DETACH)
+        _State.left[number] = str(place)
+
+
+def mount_number(way: str) -> int:
+    """Return the number of the mount that ``/proc/PROCESS/fd/NUMBER`` lies on.
+
+    Raises:
+        OSError: There is no such descriptor, or it may not be looked at.
+    """
+    lines = Path(way.replace("/fd/", "/fdinfo/")).read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("mnt_id:"))
+
+
+def still_used(places: Collection[str]) -> dict[int, str]:
+    """Return the mounts that were taken from ``places`` while somebody used them: number -> place.
+
+    They are told once: whoever is told looks whether somebody still does.
+    """
+    found = {number: place for number, place in _State.left.items() if place in places}
+    for number in found:
+        del _State.left[number]
+    # Of one that is gone the number may be given again, also to what is mounted there now.
+    lines = Path("/proc/self/mountinfo").read_text().splitlines() if found else ()
+    return {number: found[number] for number in found.keys() - {int(e.split()[0]) for e in lines}}
 
 
 def _enter_new() -> None:

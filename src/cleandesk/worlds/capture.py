@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cleandesk.errors import ContractError
@@ -130,3 +132,31 @@ def capture(world: object, inside: Inside, terms: Contract) -> Capture:
         tree[CLOCK_SURFACE] = {"now": inside.at.clock.now()}
     unread += inside.clock.gaps if inside.clock is not None else ()
     return Capture(Snapshot.of(terms.identity, tree), frozenset(ignored), tuple(unread))
+
+
+def inside_of(at: At, terms: Contract, folders: Mapping[str, str]) -> Inside:
+    """Pin the clock and note how this process is, just before its world is built."""
+    temp_folder = folders.get("temp")
+    pinned = held = None
+    if terms.clock is not None:
+        from cleandesk.worlds.clocks import begin
+
+        place = Path(folders["clock"]) if "clock" in folders else None
+        pinned = begin(terms.tier, at.clock.now(), place)
+        at.show(pinned)
+    if any(surface.kind == "process" for surface in terms.surfaces.values()):
+        from cleandesk.surfaces.process.reading import baseline, private_temp
+
+        if temp_folder is not None:
+            private_temp(temp_folder)
+        held = baseline(at.places, temp_folder)
+    return Inside(at, held, pinned)
+
+
+def reset_services(at: At, terms: Contract) -> None:
+    """Make the calls that reset the services of a contract."""
+    for name, surface in terms.surfaces.items():
+        if surface.kind == "http":
+            from cleandesk.surfaces.http.reading import reset_http
+
+            reset_http(at.apps.url_of, name, surface)

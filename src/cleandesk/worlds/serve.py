@@ -1,8 +1,9 @@
 """One world behind a channel: built, reset, stepped and read on request.
 
 Requests are frames: B build, R reset, S step, E end (read the change), D debug,
-C close. Answers are frames: P hello, b built, r reset, s step, e end, X failure. The
-world is read here, where it lives; only what was read leaves.
+C close. Answers are frames: P hello, b built, r reset, s step, e end, X failure, and,
+before the answer to R, K: what do these fields of the copies hold? The world is read
+here, where it lives; only what was read leaves.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from cleandesk.channel import Channel, ChannelClosedError
 from cleandesk.errors import CleandeskError, WorldError, text_of
-from cleandesk.processes import pin_to
+from cleandesk.processes import mark_own, pin_to
 from cleandesk.state import Pattern, Snapshot, decode, diff, encode
 from cleandesk.state.canon import ALL_BYTES
 from cleandesk.state.contract import Contract
@@ -27,7 +28,15 @@ from cleandesk.state.fingerprint import surface_digests
 from cleandesk.state.prune import pick
 from cleandesk.surfaces.objects import read_attributes
 from cleandesk.worlds.at import At
-from cleandesk.worlds.capture import Capture, Inside, capture, contract_of, require_early
+from cleandesk.worlds.capture import (
+    Capture,
+    Inside,
+    capture,
+    contract_of,
+    inside_of,
+    require_early,
+    reset_services,
+)
 from cleandesk.worlds.events import Schedule
 from cleandesk.worlds.network import take_blocked
 from cleandesk.worlds.spaces import describe_space
@@ -42,8 +51,18 @@ class PremiseError(Exception):
 
 def serve_world(channel: Channel, factory: Callable[..., Any], leading: tuple[Any, ...]) -> None:
     """Answer requests until the channel closes."""
-    channel.send(b"P", b"%d" % os.getpid())
-    server = _Server(factory, leading)
+    channel.send(b"P", b"%d" % os.getpid(), mark_own().encode())
+
+    def ask(fields: list[str]) -> dict[str, list[Any]]:
+        channel.send(b"K", encode(fields))
+        kind, parts = channel.receive()
+        if kind != b"K":
+            # It could not look; whatever it asks for now, this setup is at its end.
+            raise ChannelClosedError
+        found: dict[str, list[Any]] = decode(parts[0])
+        return found
+
+    server = _Server(factory, leading, ask)
     while True:
         try:
             kind, parts = channel.receive()
@@ -59,9 +78,15 @@ def serve_world(channel: Channel, factory: Callable[..., Any], leading: tuple[An
 
 
 class _Server:
-    def __init__(self, factory: Callable[..., Any], leading: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        factory: Callable[..., Any],
+        leading: tuple[Any, ...],
+        ask: Callable[[list[str]], dict[str, list[Any]]],
+    ) -> None:
         self._factory = factory
         self._leading = leading
+        self._ask = ask
         self._at = At()
         self._world: Any = None
         self._inside = Inside(self._at)
@@ -116,7 +141,7 @@ class _Server:
         if isinstance(early, Contract):
             # A world may ask for the time in its constructor already.
             self._at.pin(early.clock)
-            self._inside = inside_of(self._at, early, settings["temp"])
+            self._inside = inside_of(self._at, early, settings["folders"])
         return early
 
     def _reset(self, parts: list[bytes]) -> tuple[bytes, ...]:
@@ -170,9 +195,12 @@ class _Server:
 
     def _require_premises(self, expected: Mapping[str, Any]) -> None:
         terms = contract_of(self._world)
+        self._at.apps.settle()
         tree = capture(self._world, self._inside, terms).snapshot.tree()
+        # Surfaces with a base are the harness's to read.
+        apart = self._ask(sorted(expected)) if self._at.places else {}
         for text, wanted in expected.items():
-            found = pick(tree, Pattern.parse(text).parts)
+            found = [*pick(tree, Pattern.parse(text).parts), *apart.get(text, ())]
             if [encode(value) for value in found] != [encode(wanted)]:
                 held = "no such field" if not found else repr(found[0])
                 raise PremiseError(f"the task expects {text} = {wanted!r} at its start; {held}")
@@ -255,32 +283,6 @@ class _Server:
         if self._at.served is not None:
             self._at.served.close()
         return (b"c",)
-
-
-def inside_of(at: At, terms: Contract, temp_folder: str | None) -> Inside:
-    """Pin the clock and note how this process is, just before its world is built."""
-    pinned = held = None
-    if terms.clock is not None:
-        from cleandesk.worlds.clocks import begin
-
-        pinned = begin(terms.tier, at.clock.now())
-        at.show(pinned)
-    if any(surface.kind == "process" for surface in terms.surfaces.values()):
-        from cleandesk.surfaces.process.reading import baseline, private_temp
-
-        if temp_folder is not None:
-            private_temp(temp_folder)
-        held = baseline(at.places, temp_folder)
-    return Inside(at, held, pinned)
-
-
-def reset_services(at: At, terms: Contract) -> None:
-    """Make the calls that reset the services of a contract."""
-    for name, surface in terms.surfaces.items():
-        if surface.kind == "http":
-            from cleandesk.surfaces.http.reading import reset_http
-
-            reset_http(at.apps.url_of, name, surface)
 
 
 def build(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import uuid
 from pathlib import Path
@@ -30,6 +33,9 @@ class Honest:
 
     def begin(self, seed):
         """What a defect does in reset."""
+
+    def begin_late(self):
+        self.write("UPDATE note SET text = 'late' WHERE id = 2")
 
     def step(self, action):
         self.write("INSERT INTO note (text) VALUES (?)", action)
@@ -97,6 +103,89 @@ class OtherTable(Honest):
     def step(self, action):
         self.write("CREATE TABLE IF NOT EXISTS extra (id INTEGER PRIMARY KEY)")
         return self.seen(), 0.0, False, False, {}
+
+
+class LeavesAWriter(Honest):
+    """What it starts leaves its group and its session, and writes on under the next world."""
+
+    _LEAVES = """
+import os, sqlite3, sys, time
+if os.fork() or (os.setsid() or os.fork()):
+    os._exit(0)
+while True:
+    try:
+        with sqlite3.connect(sys.argv[1]) as db:
+            db.execute("INSERT INTO visit (what) VALUES ('long gone')")
+            db.execute("INSERT INTO note (text) VALUES ('long gone')")
+        db.close()
+    except sqlite3.Error:
+        time.sleep(0.001)
+"""
+
+    def step(self, action):
+        seen = super().step(action)
+        if action == "added 2":
+            subprocess.run([sys.executable, "-c", self._LEAVES, self.at.db], check=True)
+            while (
+                self.db.execute("SELECT 1 FROM visit WHERE what = 'long gone'").fetchone() is None
+            ):
+                pass
+        return seen
+
+
+class Declares(Honest):
+    """Clean: no note of the base is as declared, and each is written before the start."""
+
+    contract = cd.contract(
+        "ledger",
+        "1",
+        db=cd.sqlite(
+            "ledger.sql", incidental=["visit"], declared={"note.text": "choice a b added"}
+        ),
+    )
+
+    def begin(self, seed):
+        self.write("UPDATE note SET text = 'a'")
+
+
+class LeavesOneUndeclared(Declares):
+    def begin(self, seed):
+        self.write("UPDATE note SET text = 'a' WHERE id = 1")
+
+
+class Writes:
+    """The clean twin over files: opens them when it needs them."""
+
+    contract = cd.contract("papers", "1", papers=cd.files("papers"))
+
+    def __init__(self, at):
+        self.at = at
+
+    def reset(self, *, seed=None, options=None):
+        return "", {}
+
+    def step(self, action):
+        with (Path(self.at.papers) / "log.txt").open("a") as file:
+            file.write(f"{action}\n")
+        return "", 0.0, False, False, {}
+
+
+class KeepsItsLog(Writes):
+    """What it writes after a reset is in a file that nobody reads any more."""
+
+    def __init__(self, at):
+        self.log = (Path(at.papers) / "log.txt").open("a")
+
+    def step(self, action):
+        self.log.write(f"{action}\n")
+        self.log.flush()
+        return "", 0.0, False, False, {}
+
+
+class StaysInItsFolder(Writes):
+    def __init__(self, at):
+        super().__init__(at)
+        os.chdir(at.papers)
 
 
 class KnownTooLate(Honest):

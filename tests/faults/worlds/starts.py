@@ -152,6 +152,20 @@ class ReadsOwnClock(Honest):
         return super().step(action)
 
 
+class SettlesWhileItIsRead(Honest):
+    """In the process of the runs its first reading shows what no other one does."""
+
+    @property
+    def notes(self):
+        if os.environ["PYTHONHASHSEED"] == "0" and sys._getframe(1).f_globals is not globals():
+            return self.kept + ([] if LIVES else [LIVES.append("read") or "stale"])
+        return self.kept
+
+    @notes.setter
+    def notes(self, kept):
+        self.kept = kept
+
+
 class Declares(Honest):
     """Clean: a field that is meant to vary, within its sampler."""
 
