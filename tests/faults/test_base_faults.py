@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from cleandesk.audit import states
@@ -186,3 +188,33 @@ def test_a_contract_with_a_base_must_be_known_before_the_world_is_built(suites):
         suites.run([task(suites, "KnownTooLate")], agent(suites))
 
     assert refused.value.code == "CD-207"
+
+
+def test_an_expectation_about_a_table_that_is_nowhere_is_the_tasks_fault(suites):
+    """Whether there is such a table is known when the start is: a reset may make it."""
+    wanted = {"added": {"db.notes": [{"text": "added 1"}]}}
+    named = task(suites, "Honest", expect=wanted, check=None)
+
+    ran = suites.run([named], agent(suites))
+
+    verdict = ran.verdict("Honest/1-1")
+    assert (verdict["blame"], verdict["code"]) == ("task", "CD-714")
+    assert "there is: note," in verdict["message"]
+
+
+def test_a_table_that_reset_makes_may_be_expected_of(suites):
+    wanted = {"added": {"db.made": [{"text": "added 1"}, {"text": "added 2"}]}}
+    named = task(suites, "MakesItsTable", expect=wanted, check=None)
+
+    ran = suites.run([named], agent(suites))
+
+    assert ran.verdict("MakesItsTable/1-1")["score"] == 1
+
+
+def test_a_run_leaves_the_mounts_of_its_caller_alone(suites):
+    namespace = Path("/proc/self/ns/mnt")
+    before = namespace.readlink()
+
+    suites.run([task(suites, "Writes")], "nop")
+
+    assert namespace.readlink() == before

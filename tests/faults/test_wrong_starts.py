@@ -183,3 +183,19 @@ def test_a_clean_world_is_refused_by_no_setting(suites):
 
     assert ran.result.refused is None
     assert (ran.result.score["mean"], ran.result.proven, ran.result.status()) == (1.0, True, 0)
+
+
+@pytest.mark.parametrize("isolation", ["fork", "shared"])
+def test_what_leaks_through_a_file_outside_is_not_in_the_start_that_is_expected(
+    suites, tmp_path, isolation
+):
+    """All expected starts are built before the first episode can leave anything."""
+    (named,) = tasks(suites, "KeepsOutside")
+    named["with"]["path"] = str(tmp_path / "outside.txt")
+    named["seeds"] = "1-3"
+
+    ran = suites.run([named], agent(suites), isolation=isolation, reruns=0)
+
+    wrong = [ran.verdict(f"KeepsOutside/{seed}-1")["code"] for seed in (1, 2, 3)]
+    assert wrong == [None, "CD-701", "CD-701"]
+    assert "desk.notes[1]" in ran.verdict("KeepsOutside/2-1")["message"]

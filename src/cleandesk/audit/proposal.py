@@ -120,14 +120,13 @@ def _build(
     given: tuple[Mapping[str, Any], int],
 ) -> _Built:
     importers, bases = means
-    with bases.copies(world) as copies:
-        child = importers.of(world, variant).child()
-        link = WorldLink(child, limit_s=_SECONDS, copies=copies)
-        try:
-            data, facts = link.attributes(*given)
-            written = copies.look() if copies is not None else {}
-        finally:
-            link.kill()
+    copies = bases.copies(world, str(variant))
+    link = WorldLink(importers.of(world, variant).child(), limit_s=_SECONDS, copies=copies)
+    try:
+        data, facts = link.attributes(*given)
+        written = copies.look() if copies is not None else {}
+    finally:
+        link.kill()
     name, not_read = decode(facts)
     return _Built(name, Snapshot.from_bytes(data), written, tuple(not_read))
 

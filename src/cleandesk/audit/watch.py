@@ -20,6 +20,7 @@ from cleandesk.state import Change, Snapshot, diff
 from cleandesk.state.contract import Contract
 from cleandesk.state.delta import Delta
 from cleandesk.state.diff import to_json
+from cleandesk.surfaces import mounts
 from cleandesk.surfaces.copies import Copies, HeldBase, make_base, names_with_base
 
 _VARIABLE = "CLEANDESK_"
@@ -121,6 +122,7 @@ def _terms_of(source: str | Contract) -> tuple[Contract, list[str]]:
 def _watched(
     terms: Contract, bases: Mapping[str, HeldBase], folder: Path, command: Sequence[str]
 ) -> Watched:
+    mounts.stay()
     copies = Copies(terms, bases, folder, audit=1)
     try:
         exit_status = _run(command, copies.places)

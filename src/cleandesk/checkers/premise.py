@@ -45,7 +45,7 @@ def expected_answers(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _faults(wants: Sequence[Want], tree: Tree) -> list[str]:
-    lines = [line for want in wants if want.kind != "row" for line in _fault(want, tree)]
+    lines = [line for want in wants for line in _fault(want, tree)]
     tables = {want.parts: want for want in wants if want.kind == "gone" and None not in want.parts}
     for parts in tables:
         own = [want for want in wants if want.kind == "gone" and want.parts == parts]
@@ -55,7 +55,13 @@ def _faults(wants: Sequence[Want], tree: Tree) -> list[str]:
 
 def _fault(want: Want, tree: Tree) -> list[str]:
     field = shown(want.text, 120)
-    if None in want.parts or want.kind == "gone":
+    if None in want.parts:
+        return []
+    if value_at(tree, want.parts[:2]) is ABSENT and len(want.parts) > 1:
+        # Whatever is done to it could never be seen.
+        held = ", ".join(tree.get(str(want.parts[0]), ())) or "none"
+        return [f"{field} is of no table at the start; there is: {shown(held, 200)}"]
+    if want.kind in {"gone", "row"}:
         return []
     found = value_at(tree, want.parts)
     if want.kind == "added":

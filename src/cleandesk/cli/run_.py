@@ -119,7 +119,14 @@ def run_command(
         _show_plan(suite, agent, settings, print_plan=print_plan, as_json=as_json)
         return
     with Progress(is_quiet=settings["verbose"] or settings["debug"]) as progress:
-        result = run(suite, agent, on_plan=progress.begin, on_result=progress.advance, **settings)
+        result = run(
+            suite,
+            agent,
+            on_plan=progress.begin,
+            on_result=progress.advance,
+            on_start=progress.building,
+            **settings,
+        )
     from cleandesk.report.text import render_run
 
     status = result.status(fail_under=fail_under, max_unscored=max_unscored)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from cleandesk.log import write_object
 from cleandesk.run.importers import RUNS, Importer, Importers
 from cleandesk.run.scratch import Scratch
 from cleandesk.state.contract import Contract
+from cleandesk.surfaces import mounts
 from cleandesk.surfaces.copies import Copies, HeldBase, make_base, names_with_base, needs_copies
 from cleandesk.tasks.draws import Ask
 
@@ -26,7 +26,7 @@ class Bases:
         self._terms: dict[str, Contract] = {}
         self._held: dict[str, dict[str, HeldBase]] = {}
         self._answers: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-        self._copied = 0
+        self._lent: dict[tuple[str, str], Copies] = {}
 
     @property
     def folder(self) -> Path | None:
@@ -76,19 +76,28 @@ class Bases:
 
         return ask
 
-    @contextlib.contextmanager
-    def copies(self, reference: str) -> Iterator[Copies | None]:
-        """Lend copies of a world's bases, for once."""
+    def copies(self, reference: str, use: str = "") -> Copies | None:
+        """Return copies of a world's bases for this process, or None if it has none.
+
+        They are the same each time: whoever builds a world on them puts them back first.
+
+        Args:
+            reference: The world.
+            use: Two builds that must share nothing, not even a path, give two names.
+
+        Raises:
+            WorldError: CD-241, they can't be made.
+        """
         if reference not in self._held or self._scratch is None:
-            yield None
-            return
-        self._copied += 1
-        folder = self._scratch.folder / f"once-{self._copied}"
-        copies = Copies(self._terms[reference], self._held[reference], folder, audit=0)
-        try:
-            yield copies
-        finally:
-            copies.close()
+            return None
+        if (reference, use) not in self._lent:
+            # This process is whoever called us, and must stay where it is.
+            mounts.stay()
+            folder = self._scratch.folder / f"lent-{len(self._lent)}"
+            self._lent[reference, use] = Copies(
+                self._terms[reference], self._held[reference], folder, audit=0
+            )
+        return self._lent[reference, use]
 
     def tables(self, reference: str) -> list[tuple[str, str]]:
         """Return the (surface, table) pairs of a world's bases."""
@@ -120,7 +129,10 @@ class Bases:
                 write_object(folder, Path(base.path).read_bytes())
 
     def close(self) -> None:
-        """Delete the folder."""
+        """Release the copies and delete the folder."""
+        for copies in self._lent.values():
+            copies.close()
+        self._lent.clear()
         if self._scratch is not None:
             self._scratch.close()
 

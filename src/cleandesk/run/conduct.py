@@ -24,6 +24,7 @@ from cleandesk.run.settings import Settings
 from cleandesk.tasks import Suite
 
 OnResult = Callable[[Planned, Result], None]
+OnStart = Callable[[int, int], None]
 
 
 def run(
@@ -32,6 +33,7 @@ def run(
     *,
     on_plan: Callable[[Prepared], None] | None = None,
     on_result: OnResult | None = None,
+    on_start: OnStart | None = None,
     **settings: Any,
 ) -> RunResult:
     """Run every task of ``suite`` with ``agent`` and return a score with its proof.
@@ -42,6 +44,8 @@ def run(
             or a class or function that another process can import.
         on_plan: Called when the run is planned and loaded, before it begins.
         on_result: Called with each episode that is accepted.
+        on_start: Called as the expected starts are built, before the first episode: which
+            one, and of how many.
         settings: See ``Settings``: trials, seeds, workers, limit, tasks, isolation, ...
 
     Returns:
@@ -65,7 +69,8 @@ def run(
         folder = _make_folder(prepared)
         prepared.bases.store(folder)
         begun = datetime.now(UTC)
-        outcome = _episodes(prepared, folder, on_result or (lambda _item, _result: None))
+        told = on_result or (lambda _item, _result: None), on_start or (lambda _at, _of: None)
+        outcome = _episodes(prepared, folder, *told)
         return close_run(prepared, folder, outcome, begun)
     except KeyboardInterrupt as error:
         # Still what it was, so that nothing takes it for an error of the run's.
@@ -125,9 +130,11 @@ def _make_folder(prepared: Prepared) -> Path:
     return folder
 
 
-def _episodes(prepared: Prepared, folder: Path, on_result: OnResult) -> Outcome:
+def _episodes(prepared: Prepared, folder: Path, on_result: OnResult, on_start: OnStart) -> Outcome:
     settings = prepared.settings
-    dispatch = Dispatch(prepared.planned, prepared.choices, prepared.importers, folder, on_result)
+    dispatch = Dispatch(
+        prepared.planned, prepared.choices, prepared.importers, folder, on_result, on_start
+    )
     hello = {
         "agent": prepared.agent,
         "audit": settings.audit,

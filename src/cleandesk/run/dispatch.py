@@ -1,9 +1,14 @@
-"""Handing episodes to workers, with their worlds, and hearing what became of them."""
+"""Handing episodes to workers, with their worlds, and hearing what became of them.
+
+First the expected starts are built, all of them: what an episode leaves outside its world
+(a file, a service) must not be there when the start is built that the next one is held to.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import selectors
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -31,14 +36,20 @@ class Dispatch:
         importers: Importers,
         folder: Path,
         on_result: Callable[[Planned, Result], None],
+        on_start: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> None:
         self._choices = choices
         self._importers = importers
         self._output = folder / "output" / "workers.log"
         shares = choices.workers if choices.isolation == "shared" else 1
         self._queues = Queues(planned, shares)
+        self._on_start = on_start
+        self._starts = deque({item.start: item for item in reversed(planned)}.values())
+        self._starts.reverse()
+        self._count = len(self._starts)
         self._intake = Intake(planned, choices, self._queues, folder, on_result)
         self._expected: dict[tuple[str, int], Mapping[str, Any]] = {}
+        self._faults: dict[tuple[str, int], list[str]] = {}
         self._building: set[tuple[str, int]] = set()
         self._open: set[tuple[int, str]] = set()
         self._keys: dict[str, str] = {}
@@ -67,13 +78,40 @@ class Dispatch:
             for worker in list(self._workers):
                 worker.ready()
                 selector.register(worker, selectors.EVENT_READ, worker)
-                self._next(worker)
-            while any(worker.job for worker in self._workers):
-                for key, _ in selector.select():
-                    self._serve(key.data, selector, heads)
+            for give in (self._give_start, self._next):
                 for worker in list(self._workers):
-                    self._next(worker)
+                    give(worker)
+                while any(worker.job for worker in self._workers):
+                    for key, _ in selector.select():
+                        self._serve(key.data, selector, heads)
+                    for worker in list(self._workers):
+                        give(worker)
         return self._intake.outcome
+
+    def _give_start(self, worker: WorkerLink) -> None:
+        """Have an idle worker build the next expected start."""
+        if worker.job is not None or not self._starts:
+            return
+        item = self._starts.popleft()
+        self._on_start(self._count - len(self._starts), self._count)
+        worker.is_building = True
+        try:
+            self._importers.hand(item.instance.world or "", INDEPENDENT, worker.handed)
+            worker.assign(item, 0, self._job(item, ["anchor"], None), self._spelled(item)[1])
+        except ChannelClosedError:
+            # It died between two jobs; the selector says so next.
+            worker.job = item
+
+    def _take_start(self, worker: WorkerLink, result: Result) -> None:
+        item = self._released(worker)
+        if "fatal" in result:
+            code, message, where, do = result["fatal"]
+            raise remade(code, message, where=where, do=do)
+        if item is not None and result["expected"] is not None:
+            self._expected[item.start] = result["expected"]
+        elif item is not None:
+            # It is the first attempt at its first episode that failed so.
+            self._faults[item.start] = result["fault"]
 
     def _serve(
         self, worker: WorkerLink, selector: selectors.BaseSelector, heads: HeadsSink
@@ -95,6 +133,9 @@ class Dispatch:
             with contextlib.suppress(ChannelClosedError):
                 self._importers.hand(reference, RUNS, worker.handed)
             return
+        if kind == b"A":
+            self._take_start(worker, decode(parts[0]))
+            return
         self._take(worker, decode(parts[0]), heads)
 
     def _take(self, worker: WorkerLink, result: Result, heads: HeadsSink) -> None:
@@ -114,13 +155,15 @@ class Dispatch:
         lost = Lost(worker.attempt, worker.status())
         worker.stop()
         self._open = {held for held in self._open if held[0] != worker.number}
+        was_building = worker.is_building
         item = self._released(worker)
-        if item is not None:
+        if item is not None and not was_building:
             self._intake.lose(item, lost, self._hello["plan"], heads)
 
     def _released(self, worker: WorkerLink) -> Planned | None:
         """Note that a worker has no job any more; return the one that it had."""
         item, worker.job = worker.job, None
+        worker.is_building = False
         spawned = self._spawned.pop(worker.number, None)
         if spawned is not None:
             spawned.stop()
@@ -159,20 +202,27 @@ class Dispatch:
             self._open.add((worker.number, world_key))
         self._intake.rebuild.discard(item.episode)
         self._keys[world_key] = reference
-        job = {
-            "attempt": attempt,
+        fault = self._faults.pop(item.start, None) if expected is None else None
+        job = self._job(item, channels, expected) | {"attempt": attempt, "fault": fault}
+        worker.assign(item, attempt, job, spelled)
+
+    def _job(
+        self, item: Planned, channels: list[str], expected: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        return {
+            "attempt": 0,
             "channels": channels,
             "debug": self._hello["debug"],
             "episode": item.episode,
             "expected": expected,
+            "fault": None,
             "file": episode_file(item.episode),
             "isolation": self._choices.isolation,
             "on_wrong_start": self._choices.on_wrong_start,
             "trial": item.trial,
             "verbose": self._hello["verbose"],
-            "world_key": world_key,
+            "world_key": self._spelled(item)[0],
         }
-        worker.assign(item, attempt, job, spelled)
 
     def _spelled(self, item: Planned) -> tuple[str, bytes]:
         """Return the key of an item's world, and its instance as canon/1, made once."""

@@ -21,6 +21,7 @@ from cleandesk.run.settings import Settings
 from cleandesk.run.world_link import WorldLink, as_error
 from cleandesk.state import Pattern
 from cleandesk.state.contract import Contract
+from cleandesk.surfaces.copies import names_with_base
 from cleandesk.tasks import Suite
 
 
@@ -105,11 +106,14 @@ class Prepared:
                 for world in self.worlds
                 if (world["reference"], world["with"]) == (instance.world, instance.with_)
             )
-            known = [*contract.tables(), *self.bases.tables(instance.world or "")]
+            # Of a surface with a base a reset may make tables: there the start decides.
+            open_ended = set(names_with_base(contract))
+            known = contract.tables()
             for name in expected_fields(instance.spec):
                 parts = Pattern.parse(name).parts[:2]
-                if not any(_fits(parts, table) for table in known):
-                    dotted = [".".join(table) for table in known]
+                if parts[0] not in open_ended and not any(_fits(parts, table) for table in known):
+                    tables = [*known, *self.bases.tables(instance.world or "")]
+                    dotted = [".".join(table) for table in tables]
                     near = difflib.get_close_matches(name.split("[")[0], dotted, n=1)
                     raise SuiteError(
                         "CD-418",
@@ -131,14 +135,14 @@ class Prepared:
             seen.add(key)
             importer = self.importers.of(instance.world or "", INDEPENDENT)
             try:
-                with self.bases.copies(instance.world or "") as copies:
-                    world = WorldLink(
-                        importer.child(), limit_s=instance.limits.world_seconds, copies=copies
-                    )
-                    try:
-                        described = world.build(instance.with_, core=None, debug=False)
-                    finally:
-                        world.kill()
+                copies = self.bases.copies(instance.world or "")
+                world = WorldLink(
+                    importer.child(), limit_s=instance.limits.world_seconds, copies=copies
+                )
+                try:
+                    described = world.build(instance.with_, core=None, debug=False)
+                finally:
+                    world.kill()
             except Fault as fault:
                 raise as_error(fault, instance.world or "") from fault
             yield {

@@ -47,8 +47,12 @@ def main() -> None:
     channel.send(b"I", b"")
     try:
         while True:
-            _, (job, instance) = channel.receive()
-            channel.send(b"R", encode(worker.run(decode(job) | {"instance": decode(instance)})))
+            _, (text, instance) = channel.receive()
+            job = decode(text) | {"instance": decode(instance)}
+            if job["attempt"]:
+                channel.send(b"R", encode(worker.run(job)))
+            else:
+                channel.send(b"A", encode(worker.build(job)))
     except ChannelClosedError:
         pass
     finally:
@@ -107,6 +111,22 @@ class _Worker:
             shared.kill()
         self._copies.close()
 
+    def build(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Build one expected start, and nothing else; None where that failed."""
+        try:
+            expected = self._expected(job, {"anchor": self._take()})
+        except Fault as fault:
+            return {
+                "expected": None,
+                "fault": [
+                    *(fault.blame.value, fault.code, fault.message, fault.detail),
+                    dict(fault.reported),
+                ],
+            }
+        except CleandeskError as error:
+            return {"fatal": [error.code, error.message, error.where, error.do]}
+        return {"expected": expected.to_plain()}
+
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
         """Run one job; every ending is a result, and what stops the run is named so."""
         path = self._folder / job["file"]
@@ -147,6 +167,10 @@ class _Worker:
     def _expected(self, job: Mapping[str, Any], given: dict[str, Channel]) -> Expected:
         if job["expected"] is not None:
             return Expected.from_plain(job["expected"])
+        if job["fault"] is not None:
+            # It failed when the starts were built; a rerun builds it anew.
+            blame, *rest = job["fault"]
+            raise Fault(Blame(blame), *rest)
         limit = job["instance"]["limits"]["world_seconds"]
         copies = self._copies.of("anchor", job["instance"]["world"])
         world = WorldLink(given.pop("anchor"), limit_s=limit, copies=copies)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cleandesk.state.contract import Contract
-from cleandesk.surfaces.copies import Copies, HeldBase
+from cleandesk.surfaces.copies import Copies, HeldBase, room
 
 
 class WorkerCopies:
@@ -38,9 +38,13 @@ class WorkerCopies:
         if reference not in self._bases:
             return None
         key = (owner, reference)
+        if key in self._open and self._open[key].is_broken:
+            # One that could not be put back is not to be used again.
+            self._open.pop(key).close()
         if key not in self._open:
             # A worker that was killed had this number too.
-            folder = Path(tempfile.mkdtemp(prefix=f"worker-{self._number}-", dir=self._scratch))
+            with room(f"the copies of world {reference!r}"):
+                folder = Path(tempfile.mkdtemp(prefix=f"worker-{self._number}-", dir=self._scratch))
             self._open[key] = Copies(
                 self._terms[reference], self._bases[reference], folder, audit=self._audit
             )

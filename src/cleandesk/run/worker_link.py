@@ -24,7 +24,8 @@ class WorkerLink:
         number: Which worker, from 0.
         handed: The socket over which world channels are handed to it.
         job: The episode it runs, or None.
-        attempt: Which attempt at it, from 1.
+        attempt: Which attempt at it, from 1; 0 where only its start is built.
+        is_building: It builds an expected start, and runs no episode.
     """
 
     def __init__(self, number: int, hello: Mapping[str, Any], output: Path | None) -> None:
@@ -32,6 +33,7 @@ class WorkerLink:
         self.number = number
         self.job: Planned | None = None
         self.attempt = 0
+        self.is_building = False
         self.handed, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._role = start_role(
             "cleandesk.run.worker",

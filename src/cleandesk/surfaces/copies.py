@@ -120,13 +120,13 @@ def make_base(
     """
     held = terms.surfaces[surface]
     place, path = folder / "base", folder / "base.snapshot"
-    with _room(surface):
+    with room(surface):
         place.mkdir(parents=True)
         base: Base = _surface(held.kind).prepare(surface, held, place, locate)
     snapshot = Snapshot(terms.identity, {surface: base.tables})
     terms.require_fields(snapshot, base.ignored)
     data = snapshot.to_bytes()
-    with _room(surface):
+    with room(surface):
         path.write_bytes(data)
     return HeldBase(
         kind=held.kind,
@@ -147,6 +147,7 @@ class Copies:
     Attributes:
         places: Surface -> what the world is given: a path or a URL.
         paths: ``surface: method: fast`` or ``full: why`` -> how often it was read so.
+        is_broken: One could not be put back; then none is to be used again.
     """
 
     def __init__(
@@ -171,6 +172,7 @@ class Copies:
         self._audit = audit
         self._readings = 0
         self.paths: Counter[str] = Counter()
+        self.is_broken = False
         kinds = {surface.kind for surface in terms.surfaces.values()}
         self._own = {
             name: folder / name
@@ -181,7 +183,7 @@ class Copies:
         try:
             for name, base in bases.items():
                 place, surface = folder / name, _surface(base.kind)
-                with _room(name):
+                with room(name):
                     place.mkdir(parents=True)
                     made = surface.open_copy(name, terms.surfaces[name], base.held, place)
                 self._copies[name] = made
@@ -223,8 +225,11 @@ class Copies:
         Raises:
             WorldError: CD-241, one can't be put back.
         """
+        # Until all of them are: one that failed half-way is not to be used again.
+        self.is_broken = True
         for copy in self._copies.values():
             copy.restore()
+        self.is_broken = False
 
     def require_let_go(self) -> None:
         """Check that nobody works on a file that the last restore replaced.
@@ -312,8 +317,12 @@ def _spelled(row: tuple[str, Any, str]) -> bytes:
 
 
 @contextlib.contextmanager
-def _room(surface: str) -> Iterator[None]:
-    """Turn what the system says of a folder of ours into a message."""
+def room(surface: str) -> Iterator[None]:
+    """Turn what the system says of a folder of ours into a message.
+
+    Raises:
+        WorldError: CD-241, the system refused.
+    """
     try:
         yield
     except OSError as error:

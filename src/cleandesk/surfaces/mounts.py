@@ -36,6 +36,7 @@ class _State:
 
     holder: int | None = None
     refused: str | None = None
+    stays: bool = False
     # Number of a mount that was taken away while somebody used it -> where it was.
     left: ClassVar[dict[int, str]] = {}
 
@@ -44,6 +45,19 @@ def namespace() -> int | None:
     """Return this process's id if it made a namespace of its own, else None."""
     # A fork is inside the namespace too, and it is not the one to be asked for.
     return _State.holder if _State.holder == os.getpid() else None
+
+
+def stay() -> None:
+    """Have this process keep the mounts that it has: it is somebody else's, not a worker of ours.
+
+    A namespace can't be left again, and what else it runs would find itself in it.
+    """
+    _State.stays = True
+
+
+def stays() -> bool:
+    """Tell whether this process was told to keep its mounts."""
+    return _State.stays
 
 
 def hold(tried: Callable[[], None]) -> None:

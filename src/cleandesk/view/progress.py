@@ -52,6 +52,12 @@ class Progress:
         if self._bar is not None:
             self._bar.update(self._task, total=len(prepared.planned), description=self._text())
 
+    def building(self, at: int, of: int) -> None:
+        """Say which expected start is built, before the first episode."""
+        if self._bar is not None:
+            text = f"expected start {at} of {of}" if at < of else self._text()
+            self._bar.update(self._task, description=text)
+
     def advance(self, _: Planned, result: Result) -> None:
         """Count one episode."""
         score = result["outcome"]["score"]

@@ -188,6 +188,17 @@ class StaysInItsFolder(Writes):
         os.chdir(at.papers)
 
 
+class MakesItsTable(Honest):
+    """Clean: its tables are made by its reset, as migrations would."""
+
+    def begin(self, seed):
+        self.write("CREATE TABLE made (id INTEGER PRIMARY KEY, text TEXT)")
+
+    def step(self, action):
+        self.write("INSERT INTO made (text) VALUES (?)", action)
+        return self.seen(), 0.0, False, False, {}
+
+
 class KnownTooLate(Honest):
     contract = None
 

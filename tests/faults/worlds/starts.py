@@ -6,6 +6,7 @@ Each is a list of notes that an agent adds to; ``seed`` names the first one.
 from __future__ import annotations
 
 import os
+import pathlib
 import random
 import sys
 import time
@@ -166,6 +167,24 @@ class SettlesWhileItIsRead(Honest):
         self.kept = kept
 
 
+class KeepsOutside(Honest):
+    """What was added lies in a file that no contract names, and comes back from there."""
+
+    def __init__(self, at, path):
+        super().__init__(at)
+        self.path = pathlib.Path(path)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        if self.path.exists():
+            self.notes += self.path.read_text().split()
+        return self.notes, {}
+
+    def step(self, action):
+        self.path.write_text("kept")
+        return super().step(action)
+
+
 class Declares(Honest):
     """Clean: a field that is meant to vary, within its sampler."""
 
@@ -187,6 +206,6 @@ class DeclaresTooMuch(Declares):
     low, high = 7, 9
 
 
-def build(at, *, defect):
+def build(at, *, defect, **given):
     """Build the world that is named: one importer serves them all."""
-    return globals()[defect](at)
+    return globals()[defect](at, **given)

@@ -10,6 +10,7 @@ from typing import Any
 from cleandesk.errors import WorldError, shown
 from cleandesk.state.contract import SurfaceTerms
 from cleandesk.state.table import Table, Tables
+from cleandesk.surfaces import mounts
 from cleandesk.surfaces.files.against import Against, reads, require_still, too_deep, why
 from cleandesk.surfaces.files.clone import Cloning
 from cleandesk.surfaces.files.content import require_method
@@ -73,7 +74,9 @@ def open_copy(surface: str, terms: SurfaceTerms, held: Mapping[str, Any], folder
             do="run it anew: the base is made from the source each time",
         ) from error  # fmt: skip
     reason = ""
-    if method == "auto" and held["links"]:
+    if mounts.stays():
+        reason = "this process keeps its mounts"
+    elif method == "auto" and held["links"]:
         reason = "hard links do not outlive a write in an overlay"
     elif method != "portable":
         try:
