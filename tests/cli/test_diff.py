@@ -114,3 +114,11 @@ def test_a_database_and_a_folder_are_refused(cleandesk, tmp_path):
 
     assert said.status == 2
     assert said.err.startswith("CD-804 ")
+
+
+def test_a_database_that_is_not_there_is_named_and_not_the_other_one(cleandesk, tmp_path):
+    said = cleandesk("diff", database(tmp_path / "one.db"), str(tmp_path / "none.db"))
+
+    assert said.status == 2
+    assert said.err.startswith("CD-806 there is no ")
+    assert "none.db" in said.err.splitlines()[0]

@@ -92,7 +92,7 @@ def test_the_status_of_the_program_is_told(watch):
 
 @pytest.mark.parametrize(
     ("source", "code"),
-    [("terms.py:only_objects", "CD-805"), ("terms.py:nothing", "CD-201"), ("no.db", "CD-201")],
+    [("terms.py:only_objects", "CD-805"), ("terms.py:nothing", "CD-201"), ("no.db", "CD-806")],
 )
 def test_what_can_not_be_watched_is_refused(watch, source, code):
     said = watch(source, "--", sys.executable, "-c", "pass")

@@ -218,3 +218,20 @@ def test_a_run_leaves_the_mounts_of_its_caller_alone(suites):
     suites.run([task(suites, "Writes")], "nop")
 
     assert namespace.readlink() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("WritesItsLog", {"papers.files[log.txt].lines[1]", "papers.files[log.txt].lines[2]"}),
+        ("OpensItsDatabase", {"db.note[3]", "db.note[4]"}),
+    ],
+)
+def test_what_a_contract_leaves_free_is_not_held_against_an_agent(suites, name, changed):
+    ran = suites.run([task(suites, name, expect={}, check=None)], agent(suites))
+
+    said = ran.verdict(f"{name}/1-1")["message"]
+    assert all(field in said for field in changed)
+    assert "new.log" not in said
+    assert "old/more.txt" not in said
+    assert "descriptors" not in said

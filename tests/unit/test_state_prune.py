@@ -58,3 +58,11 @@ def test_pick_returns_the_values_of_every_field_named():
     assert pick(tree, parts("*[0].x")) == [1, 4]
     assert pick(tree, parts("a[9].x")) == []
     assert pick(tree, parts("a[0].x.deep")) == []
+
+
+def test_what_lies_below_a_folder_is_taken_out_and_the_folder_stays():
+    held = {"logs": 1, "logs/a": 2, "logs/b/c": 3, "logsheet": 4}
+
+    assert prune(held, ("logs/**",)) == ({"logs": 1, "logsheet": 4}, True)
+    assert prune({"logs": 1}, ("logs/**",)) == ({"logs": 1}, True)
+    assert prune({"log": 1}, ("logs/**",)) == ({"log": 1}, False)

@@ -15,6 +15,7 @@ from cleandesk.surfaces import files, postgres, sqlite
 from cleandesk.surfaces.copies import load_base, make_base
 
 _SQLITE = b"SQLite format 3\x00"
+_SUFFIXES = (".db", ".sqlite", ".sqlite3", ".db3", ".sql")
 _URLS = ("postgresql://", "postgres://")
 
 
@@ -34,6 +35,25 @@ def source_terms(text: str) -> tuple[str, SurfaceTerms] | None:
     return ("db", sqlite(text)) if is_database(path) else None
 
 
+def require_there(text: str, where: str) -> None:
+    """Refuse a text that can only be meant as a file or folder, and names none.
+
+    Raises:
+        UsageError: CD-806, there is none, or the file is no database.
+    """
+    path = Path(text)
+    is_meant = path.suffix.lower() in _SUFFIXES or text.endswith("/")
+    if is_meant and not path.exists():
+        said = f"there is no {shown(text, 120)}"
+    elif is_meant and path.is_file():
+        said = f"{shown(text, 120)} is no SQLite database"
+    else:
+        return
+    raise UsageError(
+        "CD-806", said, where=where, do="name a database file, an SQLite script or a folder"
+    )
+
+
 def is_database(path: Path) -> bool:
     """Tell whether a file begins as those of SQLite do."""
     if not path.is_file():
@@ -46,10 +66,14 @@ def compare_sources(before: str, after: str) -> tuple[Change, ...] | None:
     """Compare two databases or two folders; None where the two texts name neither.
 
     Raises:
+        UsageError: CD-806, a text can only be meant as one, and names none.
         UsageError: CD-804, they are of two kinds.
         WorldError: CD-242 or CD-243, one can't be read.
     """
     one, other = source_terms(before), source_terms(after)
+    for text, terms in ((before, one), (after, other)):
+        if terms is None:
+            require_there(text, "diff")
     if one is None or other is None:
         return None
     (name, old), (_, new) = one, other

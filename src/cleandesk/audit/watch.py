@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cleandesk.audit.sources import source_terms
+from cleandesk.audit.sources import require_there, source_terms
 from cleandesk.errors import UsageError, WorldError, shown
 from cleandesk.processes import kill_group
 from cleandesk.run.bases import beside, locate_in
@@ -63,7 +63,8 @@ def watch(source: str | Contract, command: Sequence[str]) -> Watched:
 
     Args:
         source: A contract; ``module:attribute`` or ``file.py:attribute`` of a contract or
-            a world; or a database file, an SQL script, a folder, a ``postgresql://`` URL.
+            a world; or a database file, a script for SQLite, a folder, a ``postgresql://``
+            URL.
         command: The program and its arguments.
 
     Raises:
@@ -103,6 +104,7 @@ def _terms_of(source: str | Contract) -> tuple[Contract, list[str]]:
     if named is not None:
         name, terms = named
         return Contract("watched", "1", {name: terms}), here
+    require_there(source, "watch")
     settings = {"debug": False, "network": [], "output": None, "path": here}
     importer = Importer(source, RUNS, settings)
     try:

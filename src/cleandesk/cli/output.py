@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -41,6 +43,9 @@ def reporting(command: Command) -> Command:
     @functools.wraps(command)
     def wrapped(*arguments: Any, **values: Any) -> Any:
         is_json = values.get("as_json", False)
+        with contextlib.suppress(ValueError):
+            # As an interrupt: what was begun is tidied up. (Not in a thread of somebody's.)
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             return command(*arguments, **values)
         except CleandeskError as error:

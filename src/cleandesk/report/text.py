@@ -148,7 +148,7 @@ def _starts(result: RunResult) -> list[str]:
     ]
     not_read = starts["not_read"]
     if not_read:
-        more = f"; +{len(not_read) - 6} more" if len(not_read) > 6 else ""
+        more = f"; +{len(not_read) - 6} more, see --json" if len(not_read) > 6 else ""
         lines.append(f"not read: {'; '.join(shown(name, 60) for name in not_read[:6])}{more}")
     if starts["readings"]:
         held = [f"{path} {count}" for path, count in sorted(starts["readings"].items())]

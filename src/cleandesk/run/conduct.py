@@ -44,8 +44,7 @@ def run(
             or a class or function that another process can import.
         on_plan: Called when the run is planned and loaded, before it begins.
         on_result: Called with each episode that is accepted.
-        on_start: Called as the expected starts are built, before the first episode: which
-            one, and of how many.
+        on_start: Called with each expected start that is built (which, of how many).
         settings: See ``Settings``: trials, seeds, workers, limit, tasks, isolation, ...
 
     Returns:
@@ -64,13 +63,11 @@ def run(
     prepared = prepare(suite_of(suite, chosen.arguments), agent_reference(agent), chosen)
     folder = None
     try:
-        if on_plan is not None:
-            on_plan(prepared)
+        (on_plan or _nothing)(prepared)
         folder = _make_folder(prepared)
         prepared.bases.store(folder)
         begun = datetime.now(UTC)
-        told = on_result or (lambda _item, _result: None), on_start or (lambda _at, _of: None)
-        outcome = _episodes(prepared, folder, *told)
+        outcome = _episodes(prepared, folder, on_result or _nothing, on_start or _nothing)
         return close_run(prepared, folder, outcome, begun)
     except KeyboardInterrupt as error:
         # Still what it was, so that nothing takes it for an error of the run's.
@@ -93,6 +90,10 @@ def plan_run(suite: str | Path | Suite, agent: Any, **settings: Any) -> Prepared
     prepared.importers.stop()
     prepared.bases.close()
     return prepared
+
+
+def _nothing(*_: Any) -> None:
+    """Stand for what nobody wants to be told."""
 
 
 def _stopped(folder: Path | None) -> str:

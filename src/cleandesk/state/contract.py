@@ -151,7 +151,9 @@ class Contract:
             if not sampler.holds(value)
         ]
 
-    def require_fields(self, snapshot: Snapshot, ignored: Iterable[str] = ()) -> None:
+    def require_fields(
+        self, snapshot: Snapshot, ignored: Iterable[str] = (), *, of_base: bool = False
+    ) -> None:
         """Check that every field that this contract names exists in ``snapshot``.
 
         Only the surfaces that ``snapshot`` holds are looked at: those that have a base are
@@ -160,6 +162,8 @@ class Contract:
         Args:
             snapshot: A start captured under this contract, or a base.
             ignored: The ignored patterns that did match when it was captured.
+            of_base: ``snapshot`` is a base: there a record may be incidental that does
+                not exist yet, such as the file of a log.
 
         Raises:
             ContractError: CD-204, a pattern that names nothing.
@@ -170,7 +174,12 @@ class Contract:
         missing = [("ignores", each.text) for each in ignores if each.text not in matched]
         for word, patterns in (("declares", self.declared), ("calls incidental", self.incidental)):
             missing += [(word, each.text) for each in patterns if not _names(each, held)]
-        missing = [row for row in missing if Pattern.parse(row[1]).parts[0] in held.surfaces]
+        missing = [
+            (word, text)
+            for word, text in missing
+            if (parts := Pattern.parse(text).parts)[0] in held.surfaces
+            and not (of_base and word == "calls incidental" and _is_of_record(parts, held))
+        ]
         if missing:
             word, name = missing[0]
             tables = ", ".join(
@@ -281,6 +290,11 @@ def _patterns(held: Contract, texts: Any) -> tuple[Pattern, ...]:
         for name, terms in held.surfaces.items()
         for text in texts(terms)
     )
+
+
+def _is_of_record(parts: tuple[str | None, ...], snapshot: Snapshot) -> bool:
+    """Tell whether ``parts`` name one record of a table that there is."""
+    return len(parts) == 3 and parts[1] in snapshot.surfaces[str(parts[0])]
 
 
 def _names(pattern: Pattern, snapshot: Snapshot) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cleandesk.state.contract import SurfaceTerms
-from cleandesk.state.pattern import Pattern
+from cleandesk.state.pattern import Pattern, fits
 from cleandesk.state.prune import prune
 
 LEFT_OUT: Any = object()
@@ -47,12 +47,12 @@ class Leaving:
         for parts, text in self._patterns:
             if parts[0] not in {None, name} or len(parts) < 2:
                 continue
-            if parts[1] is not None and parts[1] != str(key):
+            if not fits(parts[1], key):
                 continue
             if len(parts) == 2:
                 self.matched.add(text)
                 return LEFT_OUT
-            value, fits = prune(value, parts[2:])
-            if fits:
+            value, is_named = prune(value, parts[2:])
+            if is_named:
                 self.matched.add(text)
         return value

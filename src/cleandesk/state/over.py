@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from cleandesk.errors import StateError
 from cleandesk.state.canon import decode
 from cleandesk.state.delta import Delta
+from cleandesk.state.pattern import fits
 from cleandesk.state.prune import Parts, pick
 from cleandesk.state.table import Table, Tables
 
@@ -91,11 +92,7 @@ def _picked(table: Table, parts: Parts) -> list[Any]:
     if not parts:
         return [table.value()]
     # Only the records that are named are decoded.
-    named = [
-        record
-        for key, record in table.records.items()
-        if parts[0] is None or str(decode(key)) == parts[0]
-    ]
+    named = [record for key, record in table.records.items() if fits(parts[0], decode(key))]
     return [value for record in named for value in pick(decode(record), parts[1:])]
 
 

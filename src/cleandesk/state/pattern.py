@@ -11,6 +11,25 @@ from cleandesk.state.reference import Path
 _PART = re.compile(r"\.?(?P<name>[^.\[\]]+)|\[(?P<quote>[\"']?)(?P<key>.*?)(?P=quote)\]")
 
 
+_BELOW = "/**"
+
+
+def fits(part: str | None, segment: object) -> bool:
+    """Tell whether one part of a pattern names a segment of a path.
+
+    None stands for any one; ``logs/**`` for every key below ``logs/``.
+    """
+    if part is None:
+        return True
+    text = str(segment)
+    return part == text or (part.endswith(_BELOW) and text.startswith(part[:-2]))
+
+
+def holds(part: str | None, segment: object) -> bool:
+    """Tell whether ``part`` names what may come below ``segment``: ``logs/**`` below ``logs``."""
+    return part is not None and part.endswith(_BELOW) and part[: -len(_BELOW)] == str(segment)
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """A field, or many: the field that it names and everything below it.
@@ -26,6 +45,8 @@ class Pattern:
     @classmethod
     def parse(cls, text: str) -> Pattern:
         """Read a pattern; ``.name`` and ``[name]`` are the same, ``*`` is any segment.
+
+        ``[logs/**]`` is every key that begins with ``logs/``.
 
         Raises:
             ContractError: CD-203, the text is not a pattern.
@@ -52,10 +73,7 @@ class Pattern:
         """Tell whether the field is the one named here, or lies below it."""
         if len(path) + 1 < len(self.parts):
             return False
-        return all(
-            part is None or part == str(segment)
-            for part, segment in zip(self.parts, (surface, *path), strict=False)
-        )
+        return all(map(fits, self.parts, (surface, *path)))
 
     def under(self, surface: str) -> Pattern:
         """Return this pattern as written inside ``surface``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cleandesk.state.pattern import fits, holds
 from cleandesk.state.reference import Named
 
 Parts = tuple[str | None, ...]
@@ -32,35 +33,37 @@ def prune(value: Any, parts: Parts) -> tuple[Any, bool]:
 
 def _prune_map(value: dict[Any, Any], parts: Parts) -> tuple[Any, bool]:
     first, rest = parts[0], parts[1:]
-    fits = first is None and not value
+    is_named = first is None and not value
     kept: dict[Any, Any] = {}
     for key, item in value.items():
-        if first is not None and first != str(key):
+        if not fits(first, key):
             kept[key] = item
+            # What may come below a folder is named by the folder.
+            is_named = is_named or (not rest and holds(first, key))
         elif rest:
             kept[key], found = prune(item, rest)
-            fits = fits or found
+            is_named = is_named or found
         else:
-            fits = True
-    return kept, fits
+            is_named = True
+    return kept, is_named
 
 
 def _prune_list(value: list[Any] | tuple[Any, ...], parts: Parts) -> tuple[Any, bool]:
     first, rest = parts[0], parts[1:]
-    fits = first is None and not value
+    is_named = first is None and not value
     kept: list[Any] = []
     for place, item in enumerate(value):
-        if first is not None and first != str(place):
+        if not fits(first, place):
             kept.append(item)
         elif rest:
             pruned, found = prune(item, rest)
             kept.append(pruned)
-            fits = fits or found
+            is_named = is_named or found
         else:
             # The place stays, so that the other places keep their numbers.
             kept.append(None)
-            fits = True
-    return type(value)(kept), fits
+            is_named = True
+    return type(value)(kept), is_named
 
 
 def pick(value: Any, parts: Parts) -> list[Any]:
@@ -75,9 +78,4 @@ def pick(value: Any, parts: Parts) -> list[Any]:
     else:
         return []
     first, rest = parts[0], parts[1:]
-    return [
-        found
-        for key, item in items
-        if first is None or first == str(key)
-        for found in pick(item, rest)
-    ]
+    return [found for key, item in items if fits(first, key) for found in pick(item, rest)]

@@ -124,7 +124,7 @@ def make_base(
         place.mkdir(parents=True)
         base: Base = _surface(held.kind).prepare(surface, held, place, locate)
     snapshot = Snapshot(terms.identity, {surface: base.tables})
-    terms.require_fields(snapshot, base.ignored)
+    terms.require_fields(snapshot, base.ignored, of_base=True)
     data = snapshot.to_bytes()
     with room(surface):
         path.write_bytes(data)
@@ -339,7 +339,8 @@ def _surface(kind: str) -> Surface:
         raise WorldError(
             "CD-212",
             f"no reader for surfaces of kind {kind!r}",
-            do=f"there are: {', '.join([*sorted(WORLD_SIDE), *registered('surface')])}",
+            do=f"there are: {', '.join([*sorted(WORLD_SIDE), *registered('surface')])}; "
+            f"a package registers one as the entry point surface.{kind}",
         )
     made: Surface = find("surface", kind)()
     return made

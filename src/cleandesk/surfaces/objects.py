@@ -21,7 +21,7 @@ from typing import Any
 from cleandesk.errors import StateError, WorldError
 from cleandesk.state.canon import Named, is_plain
 from cleandesk.state.contract import SurfaceTerms
-from cleandesk.state.pattern import Pattern
+from cleandesk.state.pattern import Pattern, fits
 from cleandesk.state.reference import LEAVES, Path, encode_reference, spelled
 
 
@@ -230,10 +230,7 @@ class _Walk:
 
 def _is_above(pattern: Pattern, path: Path) -> bool:
     """Tell whether ``pattern`` may name a field below ``path``."""
-    return len(pattern.parts) > len(path) and all(
-        part is None or part == str(segment)
-        for part, segment in zip(pattern.parts, path, strict=False)
-    )
+    return len(pattern.parts) > len(path) and all(map(fits, pattern.parts, path))
 
 
 _LEFT_OUT = object()

@@ -170,6 +170,30 @@ class Writes:
         return "", 0.0, False, False, {}
 
 
+class WritesItsLog(Writes):
+    """Clean: a log that does not exist at the base is free to change, and a whole folder."""
+
+    contract = cd.contract(
+        "papers", "2", papers=cd.files("papers", incidental=["files[new.log]", "files[old/**]"])
+    )
+
+    def step(self, action):
+        (Path(self.at.papers) / "new.log").write_text(str(action))
+        (Path(self.at.papers) / "old" / "more.txt").write_text(str(action))
+        return super().step(action)
+
+
+class OpensItsDatabase(Honest):
+    """Clean: SQLite keeps files beside an open database, which are nobody's leftovers."""
+
+    contract = cd.contract(
+        "ledger",
+        "2",
+        db=cd.sqlite("ledger.sql", incidental=["visit"]),
+        me=cd.process("descriptors"),
+    )
+
+
 class KeepsItsLog(Writes):
     """What it writes after a reset is in a file that nobody reads any more."""
 

@@ -25,6 +25,10 @@ from cleandesk.surfaces.process.look import Look
 from cleandesk.surfaces.process.wording import named, unnumbered
 
 _LOCALES = ("LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME")
+_BESIDE = ("-wal", "-shm", "-journal")
+_OF_THE_C_LIBRARY = frozenset({32, 33})
+"""Signals with which it tells its threads something; a program can't use them."""
+
 _MASKS = {"SigBlk": "blocked", "SigCgt": "caught", "SigIgn": "ignored"}
 _TIMERS = {"ITIMER_PROF": 2, "ITIMER_REAL": 0, "ITIMER_VIRTUAL": 1}
 _OUR_OWN = "cleandesk"
@@ -71,18 +75,28 @@ def _locale(_: Look, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _descriptors(look: Look, before: Mapping[int, str]) -> dict[str, Any]:
-    opened = Counter(map(look.wording.target, look.opened(before).values()))
+    links = [link for link in look.opened(before).values() if not _is_beside(look, link)]
+    opened = Counter(map(look.wording.target, links))
     now = look.descriptors
     gone = [
         link
         for number, link in before.items()
-        if now.get(number) != link and number not in look.own.descriptors
+        if now.get(number) != link
+        and number not in look.own.descriptors
+        and not _is_beside(look, link)
     ]
     closed = Counter(map(look.wording.target, gone))
     return {
         what: {"closed": closed[what], "opened": opened[what]}
         for what in opened.keys() | closed.keys()
     }
+
+
+def _is_beside(look: Look, link: str) -> bool:
+    """Tell whether a file is one that SQLite keeps beside a private copy, when it pleases."""
+    copies = tuple(look.wording.places.values())
+    path = link.removesuffix(" (deleted)")
+    return any(path in {f"{place}{end}" for end in _BESIDE} for place in copies)
 
 
 def _threads(look: Look, before: set[int]) -> dict[str, int]:
@@ -153,6 +167,8 @@ def _signals(look: Look, before: Mapping[str, Any]) -> dict[str, list[str]]:
             told.setdefault(_signal(number), []).append(_handler(handler))
     for mask, word in _MASKS.items():
         for number in _bits(now["masks"][mask] ^ before["masks"][mask]):
+            if number in _OF_THE_C_LIBRARY:
+                continue
             is_set = bool(now["masks"][mask] >> (number - 1) & 1)
             told.setdefault(_signal(number), []).append(word if is_set else f"no longer {word}")
     for timer in now["armed"] ^ before["armed"]:
