@@ -41,3 +41,4 @@ def test_what_varies_in_a_base_between_two_builds_is_named(cleandesk, shop):
     assert said.status == 1
     assert [row["field"] for row in said.json["varies"]] == ["db.orders[1].token"]
     assert said.json["reads"] == ["count"]
+    assert '    db=cd.sqlite("shop.sql"),' in said.json["contract"].splitlines()

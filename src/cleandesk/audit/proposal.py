@@ -14,10 +14,12 @@ from cleandesk.run.blame import Fault
 from cleandesk.run.importers import INDEPENDENT, RUNS, Importers
 from cleandesk.run.world_link import WorldLink, as_error
 from cleandesk.state import Change, Snapshot, decode, diff
+from cleandesk.state.contract import Contract
 from cleandesk.state.diff import changes_between
 from cleandesk.state.over import Over
 from cleandesk.state.reference import Path as FieldPath
 from cleandesk.state.reference import spelled
+from cleandesk.surfaces.copies import WORLD_SIDE
 
 _SECONDS = 60.0
 
@@ -79,6 +81,7 @@ def propose_contract(
         importers.start([world])
         # A world that has a contract already may need its copies to be built.
         bases.make([world], importers)
+        kept = _kept(importers.of(world, RUNS).contract)
         one, other = (
             _build(world, variant, (importers, bases), (arguments or {}, seed))
             for variant in (RUNS, INDEPENDENT)
@@ -99,7 +102,7 @@ def propose_contract(
     if bridge.partition(":")[0] in registered("bridge"):
         # What the bridge keeps for itself is no state of the environment.
         name, reads = known_as, tuple(table for table in reads if not table.startswith("_"))
-    code = _code(name, reads, _patterns(varies, one.shot))
+    code = _code(name, reads, _patterns(varies, one.shot), kept)
     return Proposal(world, seed, code, reads, (*varies, *apart), other.not_read)
 
 
@@ -149,16 +152,28 @@ def _above_lists(path: FieldPath, tree: Any) -> FieldPath:
     return path
 
 
-def _code(name: str, reads: tuple[str, ...], varying: list[str]) -> str:
-    lines = [
+def _kept(terms: Contract | None) -> list[str]:
+    """Return the lines of the surfaces with a base that the world's contract has already."""
+    surfaces = terms.surfaces.items() if terms is not None else ()
+    return [
+        f"    {name}=cd.{held.kind}({_literal(str(held.source['from']))}),"
+        for name, held in surfaces
+        if held.kind not in WORLD_SIDE and "from" in held.source
+    ]
+
+
+def _code(name: str, reads: tuple[str, ...], varying: list[str], kept: list[str]) -> str:
+    head = [
         "import cleandesk as cd",
         "",
         "contract = cd.contract(",
         f"    {_literal(name.lower())},",
         '    "1",',
-        "    state=cd.objects(",
-        *(f"        {_literal(table)}," for table in reads),
+        *kept,
     ]
+    if kept and not reads:
+        return "\n".join([*head, ")"])
+    lines = [*head, "    state=cd.objects(", *(f"        {_literal(table)}," for table in reads)]
     if varying:
         todo = _literal("TODO: differs between two builds; say why it may")
         lines.append("        ignore={")
