@@ -122,8 +122,8 @@ def _storage(folder: Path, bases: dict[str, HeldBase], copies: Copies) -> Row:
         for path in [place, *place.rglob("*")]
         if path.is_file()
     )
-    name = f"MB of the world, {_EPISODES:,} episodes"
-    return Figure("kept, MB", (stored + logged) / 1e6, "MB", world / 1e6, name, target=60)
+    total = (stored + logged) / 1e6
+    return Figure(f"kept of {_EPISODES:,} episodes", total, "MB", world / 1e6, "world", target=60)
 
 
 class _Writer:

@@ -50,7 +50,7 @@ def test_every_change_of_a_program_is_shown_and_the_database_is_not_touched(watc
     said = watch("shop.db", "--json", "--", sys.executable, "refunds.py", "{db}")
 
     assert said.status == 1
-    assert [(row["op"], row["pointer"]) for row in said.json["changes"]] == [
+    assert [(row["op"], row["path"]) for row in said.json["changes"]] == [
         ("removed", "/orders/1"),
         ("changed", "/orders/2/status"),
         ("changed", "/orders/2/views"),
@@ -81,7 +81,7 @@ def test_the_copy_is_named_in_the_environment_too(watch):
 
     said = watch(".", "--json", "--", sys.executable, "-c", code)
 
-    assert [row["pointer"] for row in said.json["changes"]] == ["/files/new.txt"]
+    assert [row["path"] for row in said.json["changes"]] == ["/files/new.txt"]
 
 
 def test_the_status_of_the_program_is_told(watch):

@@ -51,7 +51,7 @@ def test_premises_that_hold_are_no_fault(expect):
             {"removed": {"desk.events": [3, {"title": "Gym"}, {"title": "Gym"}]}},
             "has it once only",
         ),
-        ({"removed": {"desk.nowhere": [1]}}, "desk.nowhere should lose 1"),
+        ({"removed": {"desk.nowhere": [1]}}, "desk.nowhere is of no table at the start"),
         ({"removed": {"desk.rows": [5]}}, "should lose 5"),
         ({"removed": {"desk.events": ["3"]}}, 'should lose "3"'),
         ({"changed": {"desk.events[9].hour": 16}}, "is not there at the start"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from cleandesk.state.pattern import Pattern
 from cleandesk.state.reference import Named
 
 _MOST_MOVES = 400
+_DIGEST_DIGITS = 16
 
 
 def same(expected: Any, actual: Any) -> bool:
@@ -103,6 +105,23 @@ def fits(row: Any, actual: Any, *, is_whole: bool = False) -> bool:
     if fields is None or (is_whole and len(fields) != len(row)):
         return False
     return all(str(name) in fields and same(item, fields[str(name)]) for name, item in row.items())
+
+
+def is_named_by_row(key: Any, record: Any) -> bool:
+    """Tell whether a record says its own key, as the rows of a database do.
+
+    The key, or each part of it, is the value of one of the record's fields; or it is the
+    digest by which rows of a table without a key are named, ``#2`` for the second one.
+    """
+    fields = fields_of(record)
+    if not fields:
+        return False
+    values = {encode(item) for item in fields.values()}
+    digest = hashlib.sha256(encode(record)).hexdigest()[:_DIGEST_DIGITS]
+    return all(
+        encode(part) in values or (isinstance(part, str) and part.partition("#")[0] == digest)
+        for part in (key if isinstance(key, tuple) else (key,))
+    )
 
 
 def kept_places(before: Sequence[bytes], after: Sequence[bytes]) -> tuple[set[int], set[int]]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cleandesk.checkers.rows import fits, same, spelt
-from cleandesk.errors import CheckerError, shown
+from cleandesk.errors import CheckerError, StateError, shown
 from cleandesk.state.canon import encode
 from cleandesk.state.diff import ABSENT, Change
 from cleandesk.state.pattern import Pattern
+from cleandesk.state.reference import untag
 
 Kind = Literal["changed", "added", "row", "gone"]
 _OPS = {"changed": "changed", "added": "added", "row": "added", "gone": "removed"}
@@ -75,11 +76,14 @@ class Want:
         """Tell whether the record at ``key`` is the one to be added or to leave.
 
         A number names the key or place that reads so; a text names the key that is
-        this text, or the record; a table names a record with these fields.
+        this text, or an item of a list; a table names a record with these fields.
         """
         if self.kind == "gone" and not isinstance(self.value, Mapping):
             if type(self.value) is int:
                 return str(key) == str(self.value)
+            if isinstance(self.value, str) and isinstance(key, str):
+                # Another field that holds this text is not the field of this name.
+                return self.value == key
             return encode(self.value) == encode(key) or same(self.value, record)
         return fits(self.value, record, is_whole=self.is_whole)
 
@@ -128,17 +132,60 @@ def _wants(key: str, text: str, value: Any, *, is_whole: bool) -> Iterator[Want]
         raise _malformed(f"{shown(repr(text), 60)} names no field of a surface", f"expect.{key}")
     if key == "changed":
         if isinstance(value, Mapping) and set(value) == {"from", "to"}:
-            yield Want("changed", text, parts, value["to"], value["from"])
+            before, after = (meant(value[side], text) for side in ("from", "to"))
+            yield Want("changed", text, parts, after, before)
         else:
-            yield Want("changed", text, parts, value)
+            yield Want("changed", text, parts, meant(value, text))
     elif key == "removed":
         for entry in value if isinstance(value, list) else [value]:
-            yield Want("gone", text, parts, entry, is_whole=is_whole)
+            yield Want("gone", text, parts, meant(entry, text), is_whole=is_whole)
     elif isinstance(value, list):
         for row in value:
-            yield Want("row", text, parts, row, is_whole=is_whole)
+            yield Want("row", text, parts, meant(row, text), is_whole=is_whole)
     else:
-        yield Want("added", text, parts, value)
+        yield Want("added", text, parts, meant(value, text))
+
+
+def meant(value: Any, field: str) -> Any:
+    """Return what ``value`` stands for: a table of one key that begins with ``$`` is a tag.
+
+    Tags are those of canon/1 (section 4), so ``{"$dec": "5.50"}`` is a decimal; and for
+    what TOML has no word or another meaning, ``{"$null": true}`` and ``{"$list": [..]}``,
+    a list that is one value.
+
+    Raises:
+        CheckerError: CD-511, a tag that does not exist, or a value that does not fit it.
+    """
+    try:
+        return untag(_plainer(value))
+    except (StateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        do = 'a tag is one of canon/1, $null or $list; a key that begins so is written {"$map" = '
+        raise CheckerError(
+            "CD-511",
+            f"{shown(repr(value), 80)} has a tag that can't be read",
+            where=f"expect, {shown(field, 120)}",
+            do=f"{do}[[key, value]]}}",
+        ) from error
+
+
+def _plainer(value: Any) -> Any:
+    """Take the tags away that canon/1 does not have."""
+    if type(value) is list:
+        return [_plainer(item) for item in value]
+    if type(value) is not dict:
+        return value
+    tag, held = next(iter(value.items())) if len(value) == 1 else ("", None)
+    if tag == "$null":
+        if held is not True:
+            raise ValueError(tag)
+        return None
+    if tag == "$list" and type(held) is not list:
+        raise ValueError(tag)
+    if tag == "$dec" and type(held) is not str:
+        # A float has lost the digits that tell 5.5 from 5.50.
+        raise ValueError(tag)
+    inner = {key: _plainer(item) for key, item in value.items()}
+    return inner[tag] if tag == "$list" else inner
 
 
 def _malformed(message: str, where: str) -> CheckerError:

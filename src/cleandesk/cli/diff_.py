@@ -30,18 +30,9 @@ def diff_command(before: str, after: str, *, as_json: bool) -> None:
     In Python:
         cleandesk.compare_states("runs/R:dentist/1-2", "runs/R:dentist/1-3")
     """  # noqa: D301 - click wants the control character
-    import orjson
-
     from cleandesk.audit.states import compare_states
-    from cleandesk.report.changes import render_changes
-    from cleandesk.state import encode
-    from cleandesk.state.diff import to_json
+    from cleandesk.report.changes import change_rows, render_changes
 
     changes = compare_states(before, after)
-    # Values are spelled as canon/1 does, so that 1, 1.0 and bytes can be told apart.
-    rows = [
-        {"before": None, "after": None, **row} for row in orjson.loads(encode(to_json(changes)))
-    ]
-    for row in rows:
-        row["segments"], row["path"] = row["path"], row.pop("pointer")
-    finish(render_changes(changes), {"changes": rows}, as_json=as_json, status=1 if changes else 0)
+    held = {"changes": change_rows(changes)}
+    finish(render_changes(changes), held, as_json=as_json, status=1 if changes else 0)

@@ -34,12 +34,16 @@ def watch_command(contract: str, command: tuple[str, ...], *, as_json: bool) -> 
     In Python:
         cleandesk.watch("seed.db", ["python", "fill_in.py", "{db}"]).changes
     """  # noqa: D301 - click wants the control character
-    import orjson
-
     from cleandesk.audit.watch import watch
-    from cleandesk.report.changes import render_watched
-    from cleandesk.state import encode
+    from cleandesk.report.changes import change_rows, expectation_of, render_watched
 
     watched = watch(contract, command)
-    held = orjson.loads(encode(watched.to_json()))
+    held = {
+        "changes": change_rows(watched.changes),
+        "exit_status": watched.exit_status,
+        "expectation": expectation_of(watched)[0] or None,
+        "incidental": sorted(watched.incidental),
+        "not_read": watched.not_read,
+        "readings": watched.readings,
+    }
     finish(render_watched(watched), held, as_json=as_json, status=1 if watched.changes else 0)

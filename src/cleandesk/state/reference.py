@@ -236,14 +236,26 @@ LEAVES = frozenset(_SPELLINGS) - {list, dict, tuple, set, frozenset, Named}
 
 
 def spelled(path: Path) -> str:
-    """Return ``path`` as people write it: ``events[3].title``."""
+    """Return ``path`` as people write it, surface first: ``desk.events[3].title``.
+
+    ``Pattern.parse`` reads the same segments back. No spelling of it can hold a line
+    break, or both ``"]`` and ``']``.
+    """
     text = ""
-    for part in path:
+    for place, part in enumerate(path):
         if isinstance(part, str) and part.isidentifier():
             text += f".{part}" if text else part
         else:
-            text += f"[{part}]"
+            # Of a table's name a dot looks like the end: hr.person is one name.
+            text += _bracketed(str(part), is_quoted=place == 1 and "." in str(part))
     return text or "(the value itself)"
+
+
+def _bracketed(text: str, *, is_quoted: bool) -> str:
+    if not (is_quoted or text == "*" or "]" in text or text[:1] in {'"', "'"}):
+        return f"[{text}]"
+    quote = "'" if '"]' in text else '"'
+    return f"[{quote}{text}{quote}]"
 
 
 def _read_array(held: dict[str, Any]) -> Any:
