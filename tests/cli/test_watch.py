@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import subprocess
 import sys
 
 import pytest
@@ -106,3 +107,60 @@ def test_a_program_that_is_not_there_is_refused(watch):
 
     assert said.status == 2
     assert said.err.startswith("CD-805 ")
+
+
+def test_json_has_the_expectation_and_the_rows_that_diff_has(watch, cleandesk, shop):
+    said = watch("shop.db", "--json", "--", sys.executable, "refunds.py", "{db}")
+    (shop / "done.db").write_bytes((shop / "shop.db").read_bytes())
+    subprocess.run([sys.executable, shop / "refunds.py", shop / "done.db"], check=True)
+
+    differ = cleandesk("diff", "shop.db", "done.db", "--json", cwd=shop).json["changes"]
+
+    assert said.json["changes"] == differ
+    assert (differ[0]["path"], differ[0]["segments"]) == ("/orders/1", ["orders", 1])
+    assert (differ[0]["after"], differ[-1]["before"]) == (None, None)
+    assert said.json["expectation"] == [
+        'expect.changed = { "db.orders[2].status" = "refunded", "db.orders[2].views" = 1 }',
+        'expect.added = { "db.orders" = [{ "id" = 7, "status" = "new", "views" = 0 }] }',
+        'expect.removed = { "db.orders" = [1] }',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("for n in range(41): open(f'{n}.txt', 'w')", "more than 40 changes"),
+        ("open('a\\nb.txt', 'w')", "no key of a suite can name tree.files[a\\nb.txt]"),
+    ],
+)
+def test_why_there_is_no_expectation_is_one_line(watch, code, why):
+    code = f"import os; os.chdir(os.environ['CLEANDESK_TREE']); exec({code!r})"
+    command = ["--", sys.executable, "-c", code]
+
+    assert f"no expectation: {why}" in watch(".", *command).out.splitlines()
+    assert watch(".", "--json", *command).json["expectation"] is None
+
+
+def test_where_all_changes_are_free_nothing_may_change(watch):
+    code = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"
+    views = "UPDATE orders SET views = 5"
+
+    said = watch("terms.py:terms", "--", sys.executable, "-c", code, "{db}", views)
+
+    assert "  expect = {}" in said.out.splitlines()
+
+
+def test_without_a_change_there_is_no_expectation(watch):
+    said = watch("shop.db", "--json", "--", sys.executable, "-c", "pass")
+
+    assert said.json["expectation"] is None
+
+
+def test_names_and_texts_of_a_program_are_safe_for_a_terminal(watch, escapes):
+    code = "import os, sys; open(os.environ['CLEANDESK_TREE'] + '/new', 'w').write(sys.argv[1])"
+    text = escapes.replace("\0", "")
+
+    said = watch(".", "--", sys.executable, "-c", code, text)
+
+    assert "expect.added" in said.out
+    assert all(char.isprintable() or char == "\n" for char in said.out)

@@ -80,3 +80,66 @@ def test_each_form_of_the_start_is_read(start):
 
 def test_a_check_without_an_expected_change_takes_nothing_for_granted():
     assert premises({"expect": None, "accept_answers": ["x"]}, START) == []
+
+
+SHOP = {
+    "db": {
+        "orders": {1: {"id": 1, "status": "paid"}, 2: {"id": 2, "status": "late"}},
+        "parts": {
+            (1, "a"): {"kit": 1, "name": "a", "n": 5},
+            (1, "b"): {"kit": 1, "name": "b", "n": 5},
+        },
+        "empty": {},
+        "one": {1: {"id": 1}},
+    },
+    "tree": {"files": {"a.txt": {"lines": ["a"]}, "b.txt": {"lines": []}}},
+    "desk": {"rows": [{"id": 0}, {"id": 1}]},
+}
+
+
+def shop_faults(**expect):
+    return premises({"expect": expect}, Snapshot.of("c", SHOP))
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        {"db.orders": [{"id": 3, "status": "paid"}, {"status": "paid"}]},
+        {"db.orders": [{"id": 1, "status": "new"}]},
+        {"db.parts": [{"kit": 2, "name": "a", "n": 5}]},
+        {"db.empty": [{"anything": 1}]},
+        {"db.one": [{"id": 1}]},
+        {"tree.files": [{"json": 1}], "tree.files[c.json]": {"json": 1}},
+        {"desk.rows": [{"id": 1}]},
+    ],
+)
+def test_a_row_that_may_come_is_no_fault(added):
+    assert shop_faults(added=added) == []
+
+
+@pytest.mark.parametrize(
+    ("added", "said"),
+    [
+        (
+            {"db.orders": [{"id": 3, "statsu": "paid"}]},
+            "'statsu', which no row has at the start; there is: status",
+        ),
+        (
+            {"db.orders[3]": {"id": 3, "sum": 1}},
+            "'sum', which no row has at the start; there is: id, status",
+        ),
+        ({"desk.rows": [{"name": "x"}]}, "'name', which no row has"),
+        ({"db.orders": [{"id": 1, "status": "paid"}]}, "has that very row at the start"),
+        ({"db.parts": [{"kit": 1, "name": "b", "n": 5}]}, "has that very row at the start"),
+    ],
+)
+def test_a_row_that_can_never_come_is_the_tasks_fault(added, said):
+    (line,) = shop_faults(added=added)
+
+    assert said in line
+
+
+def test_what_a_column_may_be_called_is_escaped():
+    (line,) = shop_faults(added={"db.orders": [{"\x1b[31m": 1}]})
+
+    assert "\x1b" not in line

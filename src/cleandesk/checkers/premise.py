@@ -5,7 +5,8 @@ An agent that is asked to delete a row which was never there cannot be scored on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -14,7 +15,6 @@ from cleandesk.checkers.rows import fields_of, is_named_by_row, same, spelt
 from cleandesk.checkers.tree import Source, Tree, open_tree, value_at
 from cleandesk.checkers.wanted import Want, read_expect
 from cleandesk.errors import shown
-from cleandesk.state.canon import encode
 from cleandesk.state.diff import ABSENT
 from cleandesk.state.reference import Named, untag
 
@@ -47,7 +47,14 @@ def expected_answers(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _faults(wants: Sequence[Want], tree: Tree) -> list[str]:
-    lines = [line for want in wants for line in _fault(want, tree)]
+    forms: dict[tuple[str | None, ...], _Form] = {}
+
+    def form_at(parts: tuple[str | None, ...]) -> _Form:
+        if parts not in forms:
+            forms[parts] = _form_of(value_at(tree, parts))
+        return forms[parts]
+
+    lines = [line for want in wants for line in _fault(want, tree, form_at)]
     tables = {want.parts: want for want in wants if want.kind == "gone" and None not in want.parts}
     for parts in tables:
         if value_at(tree, parts) is ABSENT and len(parts) == 2:
@@ -57,7 +64,7 @@ def _faults(wants: Sequence[Want], tree: Tree) -> list[str]:
     return lines
 
 
-def _fault(want: Want, tree: Tree) -> list[str]:
+def _fault(want: Want, tree: Tree, form_at: Callable[[tuple[str | None, ...]], _Form]) -> list[str]:
     field = shown(want.text, 120)
     if None in want.parts:
         return []
@@ -67,13 +74,13 @@ def _fault(want: Want, tree: Tree) -> list[str]:
         held = ", ".join(tree.get(str(want.parts[0]), ())) or "none"
         return [f"{field} is of no table at the start; there is: {shown(held, 200)}"]
     if want.kind == "row":
-        return _never_a_row(want, value_at(tree, want.parts))
+        return _never_a_row(want, form_at(want.parts))
     if want.kind == "gone":
         return []
     found = value_at(tree, want.parts)
     if want.kind == "added":
         if found is ABSENT:
-            return _never_a_row(want, value_at(tree, want.parts[:-1]))
+            return [] if is_table else _never_a_row(want, form_at(want.parts[:-1]))
         return [f"{field} should be added and is there at the start: {spelt(found)}"]
     if found is ABSENT:
         return [f"{field} should change and is not there at the start"]
@@ -84,58 +91,78 @@ def _fault(want: Want, tree: Tree) -> list[str]:
     return []
 
 
-def _never_a_row(want: Want, table: Any) -> list[str]:
-    """Return why no row that could come into ``table`` is the one to be added."""
-    records = _records(table)
-    row, columns = fields_of(want.value), _columns(records)
-    if not (row and columns):
-        return []
-    for name in sorted(row.keys() - columns):
-        near = get_close_matches(name, sorted(columns), n=3) or sorted(columns)
-        text = f"{shown(want.text, 120)} should gain a row with {shown(name, 60)}, which no row has"
-        return [f"{text} at the start; there is: {shown(', '.join(near), 200)}"]
-    key = _key_of(row, records) if want.kind == "row" else None
-    if key is None or all(encode(key) != encode(each) for each, _ in records):
-        return []
-    # A row of that key can change, never come.
-    return [f"{want.described()}, and has a row of the key {spelt(key)} at the start"]
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What is certain of every row that a table can hold.
 
-
-def _columns(records: list[tuple[Any, Any]]) -> frozenset[str]:
-    """Return the fields of each record of a table whose rows are all of one form.
-
-    Things that are named by texts they don't hold, such as files, may each have others.
+    Attributes:
+        columns: The fields of each row; none, where rows may differ in them.
+        key: The field that holds each part of a row's key; none, where that is not certain.
+        table: The rows at the start.
     """
+
+    columns: frozenset[str] = frozenset()
+    key: tuple[str, ...] = ()
+    table: Any = None
+
+    def holds(self, row: Mapping[str, Any]) -> bool:
+        """Tell whether this very row, its key included, is there already."""
+        if not self.key or row.keys() != self.columns:
+            return False
+        parts = tuple(row[name] for name in self.key)
+        found = value_at(self.table, [str(parts if len(parts) > 1 else parts[0])])
+        return found is not ABSENT and same(row, found)
+
+
+def _form_of(table: Any) -> _Form:
+    records = [(key, fields_of(record)) for key, record in _records(table)]
     forms = set()
-    for key, record in records:
-        fields = fields_of(record)
-        if fields is None or (isinstance(key, str) and not is_named_by_row(key, record)):
-            return frozenset()
+    for key, fields in records:
+        # Things named by texts that they don't hold, such as files, may each have others.
+        if fields is None or (isinstance(key, str) and not is_named_by_row(key, fields)):
+            return _Form()
         forms.add(frozenset(fields))
-    return forms.pop() if len(forms) == 1 else frozenset()
+    if len(forms) != 1:
+        return _Form()
+    rows = [fields or {} for _, fields in records]
+    # The places of a list are no keys; one row alone may hold its key by chance.
+    is_keyed = isinstance(table, Mapping) and len(rows) > 1
+    names = _key_columns([key for key, _ in records], rows) if is_keyed else ()
+    return _Form(forms.pop(), names, table)
 
 
-def _key_of(row: Mapping[str, Any], records: list[tuple[Any, Any]]) -> Any:
-    """Return the key that ``row`` would have, or None where that is not certain."""
-    sizes = {len(key) if isinstance(key, tuple) else 0 for key, _ in records}
-    if len(records) < 2 or len(sizes) > 1:
-        return None
-    size = sizes.pop()
-    found = [_column_of(place, records) for place in range(size or 1)]
-    if any(name is None or name not in row for name in found):
-        return None
-    parts = tuple(row[str(name)] for name in found)
-    return parts if size else parts[0]
+def _key_columns(keys: list[Any], rows: list[dict[str, Any]]) -> tuple[str, ...]:
+    parts = [key if isinstance(key, tuple) else (key,) for key in keys]
+    if len({*map(len, parts)}) != 1:
+        return ()
+    found = [_column_of(column, rows) for column in zip(*parts, strict=True)]
+    names = tuple(name for name in found if name is not None)
+    return names if len(names) == len(found) else ()
 
 
-def _column_of(place: int, records: list[tuple[Any, Any]]) -> str | None:
-    """Return the one field that holds that part of the key in each record."""
-    names: set[str] | None = None
-    for key, record in records:
-        part = encode(key[place] if isinstance(key, tuple) else key)
-        held = {name for name, item in (fields_of(record) or {}).items() if encode(item) == part}
-        names = held if names is None else names & held
-    return names.pop() if names and len(names) == 1 else None
+def _column_of(parts: Sequence[Any], rows: list[dict[str, Any]]) -> str | None:
+    """Return the one field that holds that part of the key in each row."""
+    names = list(rows[0])
+    for part, row in zip(parts, rows, strict=True):
+        names = [name for name in names if type(row[name]) is type(part) and row[name] == part]
+    return names[0] if len(names) == 1 else None
+
+
+def _never_a_row(want: Want, form: _Form) -> list[str]:
+    """Return why no row that could come into the table is the one to be added."""
+    row = fields_of(want.value)
+    if not (row and form.columns):
+        return []
+    field = shown(want.text, 120)
+    for name in sorted(row.keys() - form.columns):
+        held = sorted(form.columns)
+        near = shown(", ".join(get_close_matches(name, held) or held), 200)
+        which = f"with {shown(repr(name), 60)}, which no row has at the start"
+        return [f"{field} should gain a row {which}; there is: {near}"]
+    if want.kind == "row" and form.holds(row):
+        # The row of that key can change; it can't come.
+        return [f"{want.described()}, and has that very row at the start"]
+    return []
 
 
 def _not_there(wants: list[Want], table: Any) -> list[str]:

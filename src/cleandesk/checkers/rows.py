@@ -116,12 +116,21 @@ def is_named_by_row(key: Any, record: Any) -> bool:
     fields = fields_of(record)
     if not fields:
         return False
-    values = {encode(item) for item in fields.values()}
-    digest = hashlib.sha256(encode(record)).hexdigest()[:_DIGEST_DIGITS]
-    return all(
-        encode(part) in values or (isinstance(part, str) and part.partition("#")[0] == digest)
-        for part in (key if isinstance(key, tuple) else (key,))
+    parts = key if isinstance(key, tuple) else (key,)
+    return all(_is_in(part, fields) or _is_digest(part, record) for part in parts)
+
+
+def _is_in(part: Any, fields: Mapping[str, Any]) -> bool:
+    return any(
+        type(item) is type(part) and encode(item) == encode(part) for item in fields.values()
     )
+
+
+def _is_digest(part: Any, record: Any) -> bool:
+    digits = part.partition("#")[0] if isinstance(part, str) else ""
+    if len(digits) != _DIGEST_DIGITS:
+        return False
+    return hashlib.sha256(encode(record)).hexdigest()[:_DIGEST_DIGITS] == str(digits)
 
 
 def kept_places(before: Sequence[bytes], after: Sequence[bytes]) -> tuple[set[int], set[int]]:
