@@ -124,8 +124,9 @@ def _terms_of(source: str | Contract) -> tuple[Contract, list[str]]:
 def _watched(
     terms: Contract, bases: Mapping[str, HeldBase], folder: Path, command: Sequence[str]
 ) -> Watched:
-    mounts.stay()
-    copies = Copies(terms, bases, folder, audit=1)
+    # This process is whoever called us, and must stay where it is.
+    with mounts.staying():
+        copies = Copies(terms, bases, folder, audit=1)
     try:
         exit_status = _run(command, copies.places)
         over = copies.look()

@@ -91,12 +91,12 @@ class Bases:
         if reference not in self._held or self._scratch is None:
             return None
         if (reference, use) not in self._lent:
-            # This process is whoever called us, and must stay where it is.
-            mounts.stay()
             folder = self._scratch.folder / f"lent-{len(self._lent)}"
-            self._lent[reference, use] = Copies(
-                self._terms[reference], self._held[reference], folder, audit=0
-            )
+            # This process is whoever called us, and must stay where it is.
+            with mounts.staying():
+                self._lent[reference, use] = Copies(
+                    self._terms[reference], self._held[reference], folder, audit=0
+                )
         return self._lent[reference, use]
 
     def tables(self, reference: str) -> list[tuple[str, str]]:

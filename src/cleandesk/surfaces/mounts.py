@@ -47,16 +47,21 @@ def namespace() -> int | None:
     return _State.holder if _State.holder == os.getpid() else None
 
 
-def stay() -> None:
+@contextlib.contextmanager
+def staying() -> Iterator[None]:
     """Have this process keep the mounts that it has: it is somebody else's, not a worker of ours.
 
     A namespace can't be left again, and what else it runs would find itself in it.
     """
-    _State.stays = True
+    before, _State.stays = _State.stays, True
+    try:
+        yield
+    finally:
+        _State.stays = before
 
 
 def stays() -> bool:
-    """Tell whether this process was told to keep its mounts."""
+    """Tell whether this process is to keep its mounts."""
     return _State.stays
 
 

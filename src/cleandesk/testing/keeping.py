@@ -8,7 +8,7 @@ from unittest import SkipTest
 from cleandesk.errors import shown
 from cleandesk.state import Pattern, decode, encode
 from cleandesk.state.delta import CannotTell, Delta, Edit
-from cleandesk.state.prune import prune
+from cleandesk.state.prune import pick
 from cleandesk.state.table import Table
 from cleandesk.testing.case import named
 from cleandesk.testing.evidence import changes, few
@@ -152,7 +152,7 @@ def ignored(stage: Stage) -> None:
         for name, table in stage.made.tables.items():
             if first not in {None, name} or not table.records:
                 continue
-            if not rest or prune(table.value(), tuple(rest))[1]:
+            if not rest or pick(table.value(), tuple(rest)):
                 raise FoundError(f"the base holds what {whole!r} names, in table {shown(name)}")
     hand = stage.hand()
     for write in case.ignored:

@@ -76,7 +76,7 @@ class GoesOnWriting(Honest):
             while True:
                 for _ in range(3):
                     with db:
-                        db.execute("INSERT INTO visit (what) VALUES ('again')")
+                        db.execute("INSERT INTO visit (what) VALUES (?)", (BUILT_IN,))
                 is_at_it.set()
 
         threading.Thread(target=write, daemon=True).start()
