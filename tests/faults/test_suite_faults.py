@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cleandesk.errors import SuiteError
+from cleandesk.errors import CheckerError, SuiteError
 from cleandesk.tasks import fill, load_suite
 
 HEAD = 'name = "s"\nworld = "w"\n'
@@ -163,3 +163,14 @@ def test_control_characters_of_a_file_never_reach_the_terminal(tmp_path):
         load_suite(tmp_path / "s.toml")
 
     assert "\x1b" not in str(caught.value)
+
+
+def test_an_expectation_that_no_checker_can_read_is_refused_when_the_suite_is_loaded(tmp_path):
+    path = tmp_path / "suite.toml"
+    path.write_text(CLEAN + 'expect.changed = { "a.b" = { "$dek" = "1.0" } }\n')
+
+    with pytest.raises(CheckerError) as refused:
+        load_suite(path)
+
+    assert refused.value.code == "CD-511"
+    assert "'a'" in refused.value.where

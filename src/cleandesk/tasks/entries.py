@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cleandesk.errors import SuiteError, shown
+from cleandesk.errors import CheckerError, SuiteError, shown
 from cleandesk.tasks.blanks import blanks_of, value_of
 from cleandesk.tasks.draws import Draw, parse_draw
 from cleandesk.tasks.limits import Limits
@@ -26,7 +26,7 @@ from cleandesk.tasks.shape import (
     require_json,
     require_known,
 )
-from cleandesk.tasks.task import Task, fill
+from cleandesk.tasks.task import Instance, Task, fill
 
 _STEPS = re.compile(r"\s*(\d{1,9})\s*-\s*(\d{1,9})\s*")
 _PARAMETER = re.compile(r"[A-Za-z_]\w*")
@@ -100,7 +100,7 @@ def read_task(given: Table, defaults: Defaults, *, where: str) -> Task:
     _require_values(task)
     # A trial filling finds a malformed field name before any episode runs.
     if not task.asks:
-        fill(task, task.seeds[0])
+        _require_readable(task, fill(task, task.seeds[0]))
     return task
 
 
@@ -268,6 +268,19 @@ def _require_one_verdict(task: Task) -> None:
             where=task.where,
             do="take it out: of an infeasible task only the answer 'infeasible' is right",
         )
+
+
+def _require_readable(task: Task, instance: Instance) -> None:
+    """Read the expectation as the checker will, long before an episode is judged by it."""
+    from cleandesk.checkers.premise import expected_answers
+    from cleandesk.checkers.wanted import read_expect
+
+    for answer in expected_answers(instance.spec):
+        try:
+            read_expect(answer)
+        except CheckerError as error:
+            where = task.at(error.where or "expect")
+            raise CheckerError(error.code, error.message, where=where, do=error.do) from error
 
 
 def _require_values(task: Task) -> None:
