@@ -12,6 +12,7 @@ import orjson
 from cleandesk.audit.watch import Watched
 from cleandesk.checkers.rows import is_named_by_row
 from cleandesk.errors import ContractError, shown
+from cleandesk.report.lists import Moved, regrouped
 from cleandesk.state import ABSENT, Change, Pattern, encode
 from cleandesk.state.diff import to_json
 from cleandesk.state.reference import spelled
@@ -19,6 +20,7 @@ from cleandesk.state.reference import spelled
 WIDTH = 80
 _MOST_CHANGES = 200
 _MOST_CLAIMED = 40
+_MOST_ITEMS = 20
 _LONGEST = 20_000
 
 _DIGEST = re.compile(r"[0-9a-f]{16}(#\d+)?")
@@ -50,13 +52,38 @@ def render_changes(changes: Iterable[Change], free: Iterable[str] = ()) -> str:
     if not rows:
         return "no difference\n"
     lines = [f"{len(rows)} {'field differs' if len(rows) == 1 else 'fields differ'}"]
-    for change in rows[:_MOST_CHANGES]:
-        mark = "  (incidental)" if change.field in marked else ""
-        text = f"{shown(change.field)}  {side(change.before)} -> {side(change.after)}{mark}"
+    entries = list(regrouped(rows))
+    for entry in entries[:_MOST_CHANGES]:
+        if isinstance(entry, Moved):
+            lines += _moved(entry)
+            continue
+        mark = "  (incidental)" if entry.field in marked else ""
+        text = f"{shown(entry.field)}  {side(entry.before)} -> {side(entry.after)}{mark}"
         lines += textwrap.wrap(text, WIDTH - 2, initial_indent="  ", subsequent_indent="      ")
-    if len(rows) > _MOST_CHANGES:
-        lines.append(f"  +{len(rows) - _MOST_CHANGES} more, see --json")
+    if len(entries) > _MOST_CHANGES:
+        lines.append(f"  +{len(entries) - _MOST_CHANGES} more, see --json")
     return "\n".join(lines) + "\n"
+
+
+def _moved(moved: Moved) -> list[str]:
+    went, came = len(moved.went), len(moved.came)
+    head = f"{shown(moved.field)}  {came} came, {went} went ({moved.by_place} by place)"
+    gone = [(place, "-", item) for place, item in moved.went]
+    made = [(place, "+", item) for place, item in moved.came]
+    items = sorted([*gone, *made], key=lambda row: row[:2])
+    lines = [f"{sign} [{place}] {side(item)}" for place, sign, item in items[:_MOST_ITEMS]]
+    if len(items) > _MOST_ITEMS:
+        lines.append(f"+{len(items) - _MOST_ITEMS} more, see --json")
+    return [
+        *textwrap.wrap(head, WIDTH - 2, initial_indent="  ", subsequent_indent="      "),
+        *(
+            each
+            for line in lines
+            for each in textwrap.wrap(
+                line, WIDTH - 2, initial_indent="    ", subsequent_indent="        "
+            )
+        ),
+    ]
 
 
 def render_watched(watched: Watched) -> str:
