@@ -22,7 +22,6 @@ def test_a_table_and_a_column_stand_for_that_column_in_every_row():
     [
         "sessions",
         "users[7].otp",
-        "users.otp.more",
         "users[*]",
         "sqlite_pragma.user_version",
         "sqlite_sequence.users",

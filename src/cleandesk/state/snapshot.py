@@ -64,11 +64,6 @@ class Snapshot:
         whole = {name: over.tables() for name, over in self.over.items()}
         return Snapshot(self.contract, {**self.surfaces, **whole})
 
-    def of_surface(self, surface: str) -> Tables:
-        """Return the tables of one surface; loads its base, if it has one."""
-        over = self.over.get(surface)
-        return over.tables() if over else self.surfaces.get(surface, {})
-
     def fields_read(self) -> int:
         """Count the leaves of this snapshot: its scalars, and empty containers as one."""
         tables = [table for tables in self.surfaces.values() for table in tables.values()]

@@ -164,33 +164,31 @@ def demo(
     tell = on_part or (lambda _name, _shown: None)
     shown.rows = _four_scores(Path(log_dir))
     tell("scores", shown)
-    shown.refused = run(
-        "calendar",
-        "scripted",
-        arguments={"reset": "keep"},
-        isolation="shared",
-        on_wrong_start="refuse",
-        log_dir=Path(log_dir),
-    )
+    shown.refused = _leaking("calendar", {"reset": "keep"}, Path(log_dir))
     tell("refused", shown)
     shown.expenses = [
         run(suite, "scripted", log_dir=Path(log_dir)) for suite in ("expenses", "expenses-targets")
     ]
     shown.endings = _endings(*(result.run for result in shown.expenses))
     tell("endings", shown)
-    shown.cached = run(
-        "stock",
-        "scripted",
-        arguments={"cache": "keep"},
-        isolation="shared",
-        on_wrong_start="refuse",
-        log_dir=Path(log_dir),
-    )
+    shown.cached = _leaking("stock", {"cache": "keep"}, Path(log_dir))
     tell("cached", shown)
     for agent in ("random", "scripted"):
         shown.real[agent] = _watched(agent, Path(log_dir), workers, watch)
     tell("real", shown)
     return shown
+
+
+def _leaking(suite: str, arguments: Mapping[str, Any], log_dir: Path) -> RunResult:
+    """Run a world that leaks on purpose; it is refused where its contract sees the leak."""
+    return run(
+        suite,
+        "scripted",
+        arguments=arguments,
+        isolation="shared",
+        on_wrong_start="refuse",
+        log_dir=log_dir,
+    )
 
 
 def _watched(agent: str, log_dir: Path, workers: int, watch: Watch | None) -> RunResult:

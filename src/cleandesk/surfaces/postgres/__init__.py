@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cleandesk.state.contract import SurfaceTerms
-from cleandesk.surfaces.postgres.naming import by_column
+from cleandesk.surfaces.columns import of_every_row
+from cleandesk.surfaces.postgres.naming import TAKEN
 from cleandesk.surfaces.protocol import Base, Copy
 
 __all__ = ["Postgres", "postgres"]
@@ -45,9 +46,9 @@ def postgres(
     return SurfaceTerms(
         "postgres",
         {"from": source, "pool": pool, "server": server},
-        {by_column(text): reason for text, reason in (ignore or {}).items()},
-        tuple(map(by_column, incidental)),
-        {by_column(text): sampler for text, sampler in (declared or {}).items()},
+        {of_every_row(text, TAKEN): reason for text, reason in (ignore or {}).items()},
+        tuple(of_every_row(text, TAKEN) for text in incidental),
+        {of_every_row(text, TAKEN): sampler for text, sampler in (declared or {}).items()},
     )
 
 

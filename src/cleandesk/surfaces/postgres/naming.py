@@ -1,28 +1,14 @@
-"""How tables and patterns are written: ``orders``, ``shop.orders``, ``users.otp``."""
+"""How tables are named: ``orders``, ``shop.orders``."""
 
 from __future__ import annotations
 
-import re
-
-_TABLE = re.compile(r"(?P<table>[^.\[\]]+|\[(?P<quote>[\"']?).*?(?P=quote)\])\.")
 SCHEMA, SEQUENCES, LARGE_OBJECTS = "pg_schema", "pg_sequences", "pg_largeobjects"
-_TAKEN = frozenset({SCHEMA, SEQUENCES, LARGE_OBJECTS})
-
-
-def by_column(text: str) -> str:
-    """Return a pattern in which what follows the table after a dot is a column of any row.
-
-    What we add to the tables is named by key: ``pg_sequences.orders_id_seq`` is a record.
-    """
-    match = _TABLE.match(text)
-    if match is None or match["table"] in _TAKEN:
-        return text
-    return f"{match['table']}[*].{text[match.end() :]}"
+TAKEN = frozenset({SCHEMA, SEQUENCES, LARGE_OBJECTS})
 
 
 def table_name(schema: str, name: str) -> str:
     """Return a table's name in the contract; no two tables of a database share one."""
-    if schema == "public" and name not in _TAKEN:
+    if schema == "public" and name not in TAKEN:
         return _part(name)
     return f"{_part(schema)}.{_part(name)}"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cleandesk.state.contract import SurfaceTerms
+from cleandesk.surfaces.columns import of_every_row
 
 if TYPE_CHECKING:
     from cleandesk.surfaces.protocol import Base, Copy
@@ -49,17 +50,10 @@ def sqlite(
     return SurfaceTerms(
         "sqlite",
         {"from": source, "wal": wal},
-        {_every_row(text): reason for text, reason in (ignore or {}).items()},
-        tuple(_every_row(text) for text in incidental),
-        {_every_row(text): sampler for text, sampler in (declared or {}).items()},
+        {of_every_row(text, _BY_KEY): reason for text, reason in (ignore or {}).items()},
+        tuple(of_every_row(text, _BY_KEY) for text in incidental),
+        {of_every_row(text, _BY_KEY): sampler for text, sampler in (declared or {}).items()},
     )
-
-
-def _every_row(text: str) -> str:
-    table, dot, column = text.partition(".")
-    if not dot or not table or not column or set("[].") & set(table + column) or table in _BY_KEY:
-        return text
-    return f"{table}[*].{column}"
 
 
 class Sqlite:
