@@ -20,6 +20,7 @@ SUBJECTS = {
     "files": "files",
     "postgres": "postgres",
     "world": "small_world",
+    "walk": "walk",
     "log": "log",
     "cli": "start",
 }

@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import cleandesk
+from cleandesk.audit.certificate.settings import Settings as CertifySettings
 from cleandesk.run.settings import Settings
 
+_SETTINGS = {cleandesk.run: Settings, cleandesk.certify: CertifySettings}
 PAGE = Path(__file__).with_name("api.md")
 
 GROUPS = {
     "Running": "run RunResult load_suite Suite Task Blame verify classify compare_states",
     "Worlds": "World At Clock contract Contract propose_contract Proposal",
+    "Certificates of resets": "certify Certificate certify_again certify_against write_reference "
+    "certify_fleet sweep assert_resets guard LeakWarning Rig Recipe Outcome Declared Script",
     "Surfaces": "objects sqlite files postgres http process watch Watched",
     "Agents": "Session Step done Done infeasible Infeasible report_usage ProviderError",
     "Checkers": "passed fail Score Unscored Metric",
@@ -60,14 +64,15 @@ def _entry(name: str, found: Any) -> str:
     lines.append(_markdown(inspect.getdoc(found) or ""))
     if inspect.isclass(found):
         lines += _members(found)
-    if found is cleandesk.run:
-        lines.append(f"#### Settings of run\n\n{_markdown(inspect.getdoc(Settings) or '')}")
+    if found in _SETTINGS:
+        text = _markdown(inspect.getdoc(_SETTINGS[found]) or "")
+        lines.append(f"#### Settings of {name}\n\n{text}")
     return "\n".join(lines)
 
 
 def _is_made(found: type) -> bool:
     is_protocol = getattr(found, "_is_protocol", False)
-    return not is_protocol and not issubclass(found, enum.Enum)
+    return not is_protocol and not issubclass(found, enum.Enum | Warning)
 
 
 def _signature(name: str, function: Any) -> str:

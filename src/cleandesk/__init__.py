@@ -18,12 +18,22 @@ if TYPE_CHECKING:
     from cleandesk.agents.answers import Done, Infeasible, done, infeasible
     from cleandesk.agents.session import Session, Step
     from cleandesk.agents.usage import report_usage
+    from cleandesk.audit.certificate.again import certify_again
+    from cleandesk.audit.certificate.against import certify_against
+    from cleandesk.audit.certificate.certificate import Certificate
+    from cleandesk.audit.certificate.certify import certify
+    from cleandesk.audit.certificate.fleet import certify_fleet
+    from cleandesk.audit.certificate.guard import LeakWarning, guard
+    from cleandesk.audit.certificate.reference import write_reference
+    from cleandesk.audit.certificate.rig import Declared, Outcome, Recipe, Rig, Script
+    from cleandesk.audit.certificate.sweep import sweep
     from cleandesk.audit.proposal import Proposal, propose_contract
     from cleandesk.audit.record import classify, verify
     from cleandesk.audit.states import compare_states
     from cleandesk.audit.watch import Watched, watch
     from cleandesk.checkers import Metric, Score, Unscored, fail, passed
     from cleandesk.errors import CleandeskError, ProviderError
+    from cleandesk.report.assertion import assert_resets
     from cleandesk.run.blame import Blame
     from cleandesk.run.conduct import run
     from cleandesk.run.result import RunResult
@@ -54,20 +64,27 @@ _HOMES = {
     "ABSENT": "state",
     "At": "worlds.at",
     "Blame": "run.blame",
+    "Certificate": "audit.certificate.certificate",
     "Change": "state",
     "CleandeskError": "errors",
     "Clock": "worlds.at",
     "Contract": "state.contract",
+    "Declared": "audit.certificate.rig",
     "Done": "agents.answers",
     "Estimate": "stats",
     "Infeasible": "agents.answers",
+    "LeakWarning": "audit.certificate.guard",
     "Metric": "checkers",
     "Named": "state",
+    "Outcome": "audit.certificate.rig",
     "Pattern": "state",
     "Proposal": "audit.proposal",
     "ProviderError": "errors",
+    "Recipe": "audit.certificate.rig",
+    "Rig": "audit.certificate.rig",
     "RunResult": "run.result",
     "Score": "checkers",
+    "Script": "audit.certificate.rig",
     "Session": "agents.session",
     "Snapshot": "state",
     "Status": "verdict",
@@ -79,8 +96,13 @@ _HOMES = {
     "Verdict": "verdict",
     "Watched": "audit.watch",
     "World": "worlds.protocol",
+    "assert_resets": "report.assertion",
     "begin": "suites.starter",
     "catalogue": "suites.catalogue",
+    "certify": "audit.certificate.certify",
+    "certify_again": "audit.certificate.again",
+    "certify_against": "audit.certificate.against",
+    "certify_fleet": "audit.certificate.fleet",
     "classify": "audit.record",
     "compare_states": "audit.states",
     "contract": "state.contract",
@@ -94,6 +116,7 @@ _HOMES = {
     "fail": "checkers",
     "files": "surfaces",
     "fingerprint": "state",
+    "guard": "audit.certificate.guard",
     "http": "surfaces",
     "infeasible": "agents.answers",
     "load_suite": "tasks",
@@ -106,28 +129,37 @@ _HOMES = {
     "run": "run.conduct",
     "sqlite": "surfaces",
     "stream": "seeding",
+    "sweep": "audit.certificate.sweep",
     "verify": "audit.record",
     "watch": "audit.watch",
+    "write_reference": "audit.certificate.reference",
 }
 
 __all__ = [
     "ABSENT",
     "At",
     "Blame",
+    "Certificate",
     "Change",
     "CleandeskError",
     "Clock",
     "Contract",
+    "Declared",
     "Done",
     "Estimate",
     "Infeasible",
+    "LeakWarning",
     "Metric",
     "Named",
+    "Outcome",
     "Pattern",
     "Proposal",
     "ProviderError",
+    "Recipe",
+    "Rig",
     "RunResult",
     "Score",
+    "Script",
     "Session",
     "Snapshot",
     "Status",
@@ -139,8 +171,13 @@ __all__ = [
     "Verdict",
     "Watched",
     "World",
+    "assert_resets",
     "begin",
     "catalogue",
+    "certify",
+    "certify_again",
+    "certify_against",
+    "certify_fleet",
     "classify",
     "compare_states",
     "contract",
@@ -154,6 +191,7 @@ __all__ = [
     "fail",
     "files",
     "fingerprint",
+    "guard",
     "http",
     "infeasible",
     "load_suite",
@@ -166,8 +204,10 @@ __all__ = [
     "run",
     "sqlite",
     "stream",
+    "sweep",
     "verify",
     "watch",
+    "write_reference",
 ]
 
 

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import secrets
 import select
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
-from cleandesk.channel import Channel
+from cleandesk.channel import Channel, ChannelClosedError
 
 _PR_SET_PDEATHSIG = 1
 MARK = "CLEANDESK_ROLE"
@@ -131,6 +134,64 @@ def channel_of_arguments() -> Channel:
     return channel
 
 
+def serve_forks(
+    channel: Channel, requests: socket.socket, serve: Callable[[Channel], None]
+) -> NoReturn:
+    """Fork a child for each request, until the requests end; then end this process.
+
+    The child's channel comes with the request, so that whoever asked talks to the child
+    alone. It ends when ``serve`` returns.
+
+    Args:
+        channel: This process's own; a child closes it.
+        requests: Takes datagrams, each with the two descriptors of a channel.
+        serve: Runs in the child.
+    """
+    # A child must not write what its parent's buffers hold.
+    sys.stdout.flush()
+    # What exists now is never collected again, so that a child's pages stay shared.
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    # From here on this process runs no code but ours.
+    tidy_with_parent()
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(requests, 64, 2)
+        if not data:
+            end_all()
+        own = os.getpid()
+        if os.fork() == 0:
+            requests.close()
+            channel.close()
+            for descriptor in descriptors:
+                os.set_inheritable(descriptor, False)  # noqa: FBT003 - it takes no names
+            _serve_child(Channel(*descriptors), serve, own)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _serve_child(channel: Channel, serve: Callable[[Channel], None], parent: int) -> NoReturn:
+    status = 1
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        die_with_parent()
+        os.setsid()
+        # The parent may have ended before the kernel knew that this child ends with it.
+        if os.getppid() == parent:
+            serve(channel)
+            status = 0
+    except ChannelClosedError:
+        pass
+    except BaseException:  # noqa: BLE001 - nothing may leave this function but by the next line
+        traceback.print_exc()
+    finally:
+        # Not sys.exit: a fork must not run what its parent registered for its own end.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
 def die_with_parent(signal_number: int = signal.SIGKILL) -> None:
     """Have the kernel send this process a signal when the one that started it ends.
 
@@ -148,7 +209,7 @@ def tidy_with_parent() -> None:
     die_with_parent(signal.SIGTERM)
 
 
-def end_all() -> None:
+def end_all() -> NoReturn:
     """End everything that this role started, then this process."""
     sweep(os.environ.get(MARK, ""))
     os._exit(0)

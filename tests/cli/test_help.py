@@ -9,7 +9,9 @@ import pytest
 
 import cleandesk as cd
 
-VERBS = ["classify", "contract", "demo", "diff", "init", "list", "run", "verify", "watch"]
+VERBS = [
+    *("certify", "classify", "contract", "demo", "diff", "init", "list", "run", "verify", "watch")
+]
 
 
 @pytest.fixture(scope="module", params=VERBS)

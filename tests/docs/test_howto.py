@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-# Nine pages with some twenty runs: too long for every save.
+# Eleven pages with some thirty runs: too long for every save.
 pytestmark = pytest.mark.service
 
 
@@ -11,10 +11,12 @@ pytestmark = pytest.mark.service
     [
         "bring-a-world",
         "bring-an-agent",
+        "certify-a-reset",
         "declare-a-contract",
         "inject-faults-and-events",
         "keep-the-root-apart",
         "own-surface",
+        "point-it-at-your-harness",
         "read-a-result",
         "use-a-database-or-a-folder",
         "write-a-checker",

@@ -17,6 +17,7 @@ Exit status:
 """
 
 _VERBS = {
+    "certify": "Judge a reset and name what it leaves behind.",
     "classify": "Say whose failure an episode was.",
     "contract": "Write a first contract for a world.",
     "demo": "See a leak change a score, and be caught.",

@@ -20,7 +20,8 @@ from cleandesk.cli.output import (
 )
 
 
-def _arguments(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, Any]:
+def read_arguments(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Read ``key=value`` pairs; a value that is JSON is taken as that, any other as a text."""
     held: dict[str, Any] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
@@ -39,7 +40,7 @@ arguments_option = click.option(
     "arguments",
     multiple=True,
     metavar="key=value",
-    callback=_arguments,
+    callback=read_arguments,
     help="Argument of the world's constructor.",
 )
 

@@ -9,26 +9,16 @@ process share both and would agree falsely.
 
 from __future__ import annotations
 
-import gc
-import os
 import random
-import signal
 import socket
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cleandesk.channel import Channel, ChannelClosedError
 from cleandesk.errors import CleandeskError, WorldError
 from cleandesk.finding import find, look_in, source_digest
-from cleandesk.processes import (
-    channel_of_arguments,
-    die_with_parent,
-    end_all,
-    tidy_with_parent,
-)
+from cleandesk.processes import channel_of_arguments, serve_forks
 from cleandesk.state import decode, encode
 from cleandesk.state.contract import Contract
 from cleandesk.worlds.network import guard_network
@@ -55,50 +45,7 @@ def main() -> None:
     about = described(factory, settings)
     load_readers(Contract.from_plain(about["contract"]) if about["contract"] else None)
     channel.send(b"I", encode(about))
-    # A child must not write what its parent's buffers hold.
-    sys.stdout.flush()
-    # What exists now is never collected again, so that a child's pages stay shared.
-    gc.collect()
-    gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    # From here on this process runs no code of the world's.
-    tidy_with_parent()
-    while True:
-        data, descriptors, _, _ = socket.recv_fds(requests, 64, 2)
-        if not data:
-            end_all()
-        own = os.getpid()
-        if os.fork() == 0:
-            requests.close()
-            channel.close()
-            for descriptor in descriptors:
-                os.set_inheritable(descriptor, False)  # noqa: FBT003 - it takes no names
-            serve_child(Channel(*descriptors), factory, leading, own)
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-
-def serve_child(channel: Channel, factory: Any, leading: tuple[Any, ...], parent: int) -> None:
-    """Serve one world over ``channel`` in this forked child, then end it."""
-    status = 1
-    try:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        die_with_parent()
-        os.setsid()
-        # The parent may have ended before the kernel knew that this child ends with it.
-        if os.getppid() == parent:
-            serve_world(channel, factory, leading)
-            status = 0
-    except ChannelClosedError:
-        pass
-    except BaseException:  # noqa: BLE001 - nothing may leave this function but by the next line
-        traceback.print_exc()
-    finally:
-        # Not sys.exit: a fork must not run what its parent registered for its own end.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+    serve_forks(channel, requests, lambda given: serve_world(given, factory, leading))
 
 
 def find_world(reference: str, folders: Sequence[str]) -> tuple[Any, tuple[Any, ...]]:

@@ -1,0 +1,108 @@
+"""What to do about a certificate that is no PASS: the next action, word for word (C-96)."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from collections.abc import Iterable, Sequence
+
+from cleandesk.audit.certificate.certificate import Cause, Certificate, Class
+from cleandesk.audit.certificate.rig import CHANNELS
+from cleandesk.audit.certificate.sentences import OVER_BUDGET
+from cleandesk.errors import shown
+from cleandesk.verdict import Status
+
+_MOST_LINES = 2
+_OVER = OVER_BUDGET.text.partition("{")[0]
+_OR = "; or declare what is meant to vary:"
+
+_BY_CAUSE = {
+    Cause.GLOBAL_RNG: (
+        "draw from a generator that reset(seed) seeds (self.np_random), not from random or "
+        "numpy.random; to judge the rest meanwhile: --pin global-rng"
+    ),
+    Cause.HASH_ORDER: (
+        "sort what is iterated over, where it is a set; to judge the rest meanwhile: "
+        "--pin hash-order"
+    ),
+    Cause.WALL_CLOCK: (
+        "count steps instead of reading the clock; to judge the rest meanwhile: --pin wall-clock"
+    ),
+    Cause.ENTROPY: (
+        "seed in reset(seed) every generator and every space that the environment draws from: "
+        "one of them begins with the system's entropy"
+    ),
+    Cause.WALK: (
+        "looking at it changes it: find the __getattr__ or __dict__ with a side effect, or give "
+        "a rig of your own whose roots() leave that object out"
+    ),
+}
+_OPAQUE = (
+    "make the handles listed as opaque anew in reset(), or register a reader for them so that "
+    "the write can be named"
+)
+_OUTSIDE = (
+    "look for it outside the objects: files, environment variables, another process, the memory "
+    "of a compiled library"
+)
+
+
+def advice(certificate: Certificate) -> list[str]:
+    """Return what to do next, in sentences, with the lines to type; none for a PASS."""
+    if certificate.cls is Class.REFUSED:
+        fields = [name for name in certificate.varies if _is_field(name)]
+        text = _BY_CAUSE[certificate.cause or Cause.ENTROPY]
+        return [f"{text}{_OR}" if fields else text, *_declared(fields)]
+    if certificate.cls is Class.STATE_ONLY:
+        return ["leave out --no-trace: what was not played can't be called clean"]
+    if certificate.cls is Class.ERROR and _OVER in certificate.reason:
+        return ["give it more seconds with --budget, or fewer with --episodes and --steps"]
+    if certificate.cls is Class.ERROR:
+        return ["make it build, reset and play two episodes by itself first"]
+    return _of_failure(certificate) if certificate.cls is Class.FAIL else []
+
+
+def declaration(path: str) -> str:
+    """Return the option that declares ``path``, as a shell takes it."""
+    return f"--declare {shlex.quote(shown(path, 300) + '=any')}"
+
+
+def _of_failure(certificate: Certificate) -> list[str]:
+    leaks = [leak.path for leak in certificate.leaks if leak.kind == "leak" and not leak.ticket]
+    inside = _handle_around(leaks, certificate)
+    if inside:
+        return [f"make {inside} anew in reset(): what is in it can't be put back from outside"]
+    if leaks:
+        what = "it" if len(leaks) == 1 else "them"
+        return [f"restore {what} in reset(){_OR}", *_declared(leaks)]
+    problems = [item for item in certificate.declared if item.problem]
+    if problems:
+        return [f"mend the declaration {shown(problems[0].pattern)}"]
+    if certificate.first_divergence is not None:
+        return [_OPAQUE if certificate.opaque else _OUTSIDE]
+    blocking = [item for item in certificate.checks if item.blocks and item.status is Status.FAIL]
+    return [f"see the check {shown(item.name)}" for item in blocking[:1]]
+
+
+def _handle_around(leaks: Sequence[str], certificate: Certificate) -> str:
+    """Return the handle that a leak lies in whose restoring did not mend the trace, or empty."""
+    if any(leak.is_confirmed for leak in certificate.leaks):
+        return ""
+    handles = (item.path for item in certificate.opaque)
+    return next(
+        (
+            shown(at)
+            for at in handles
+            if any(path.startswith((f"{at}.", f"{at}[")) for path in leaks)
+        ),
+        "",
+    )
+
+
+def _declared(paths: Iterable[str]) -> list[str]:
+    return [declaration(path) for path in itertools.islice(paths, _MOST_LINES)]
+
+
+def _is_field(name: str) -> bool:
+    channel = name.partition(":")[0].partition(" ")[0].partition(".")[0].partition("[")[0]
+    return channel not in CHANNELS
