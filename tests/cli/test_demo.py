@@ -21,11 +21,12 @@ class EnoughError(Exception):
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
+    pytest.importorskip("gymnasium")
     parts = {}
 
     def take(name, so_far):
         parts[name] = render_demo(name, so_far)
-        if name == "cached":
+        if name == "resets":
             raise EnoughError(so_far)
 
     with pytest.raises(EnoughError) as stopped:
@@ -79,6 +80,13 @@ def test_refused_run_names_field_episode_and_step_and_has_no_score(shown):
     assert "REFUSED at dentist/1-2" in parts["refused"]
     assert "desk.events[4]: expected absent" in parts["refused"]
     assert "written by dentist/1-1, step 1" in parts["refused"]
+
+
+def test_reset_of_a_published_environment_passes_and_that_of_another_is_named(shown):
+    demo, parts = shown
+
+    assert [str(each.cls) for each in demo.resets] == ["BIT-IDENTICAL", "FAIL"]
+    assert "leaked       env.world" in parts["resets"]
 
 
 def test_every_line_fits_80_columns(shown):

@@ -112,7 +112,7 @@ def test_what_else_is_known_of_a_leak_is_said():
 def test_echo_is_told_apart_from_the_leak():
     text = render_certificate(FAILED)
 
-    assert "echo         1 field that clear with it: env.zombies\n" in text
+    assert "echo         1 field cleared by restoring it: env.zombies\n" in text
     assert text.count("env.zombies") == 1
 
 
@@ -196,7 +196,7 @@ def test_what_is_true_of_all_leaks_is_said_once():
 def test_return_that_does_not_move_is_called_that():
     shift = ReturnShift(((12.0, 12.0),), 0.0, 0.0)
 
-    assert "return       of fixed actions does not move" in render_certificate(
+    assert "return       the same actions return the same" in render_certificate(
         replace(FAILED, return_shift=shift)
     )
 
@@ -250,7 +250,7 @@ def test_long_lists_are_cut_at_five():
     text = flat(render_certificate(replace(CLEAN, inert=inert)))
 
     assert (
-        "42 fields differ, provably not read (750 rows equal): "
+        "42 fields different, provably not read (750 rows equal): "
         "env.a0, env.a1, env.a2, env.a3, env.a4, +37 more in --json" in text
     )
 
@@ -269,8 +269,8 @@ def test_everything_that_is_not_measurable_is_named_beside_the_deviation():
     for said in (
         "1 field on one side only: env.one",
         "1 field not measurable in full: env.nan",
-        "1 field not measurable, compared by their bytes alone: env.rng",
-        "1 field differ in bits only: env.zero",
+        "1 field not measurable, compared by bytes alone: env.rng",
+        "1 field different in bits only: env.zero",
     ):
         assert said in text
 

@@ -5,10 +5,8 @@ import os
 import random
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 import pytest
-from gymnasium.wrappers import RecordEpisodeStatistics
 
 from cleandesk.audit.certificate.guard import Found, GuardReport, guard, live
 from cleandesk.audit.certificate.guard.alone import Alone
@@ -21,6 +19,8 @@ from cleandesk.audit.certificate.streams import (
     streams,
 )
 from cleandesk.errors import UsageError
+
+gymnasium = pytest.importorskip("gymnasium")
 
 
 class Bare:
@@ -42,7 +42,7 @@ def test_a_fresh_build_is_read_from_the_spec_with_all_that_was_changed():
 def test_a_fresh_build_opens_no_window():
     spec = copy.deepcopy(gymnasium.spec("CartPole-v1"))
     spec.kwargs = {"render_mode": "human", "sutton_barto_reward": True}
-    env = RecordEpisodeStatistics(gymnasium.make("CartPole-v1"))
+    env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make("CartPole-v1"))
     env._cached_spec = spec
 
     assert recipe_for(env, None).arguments == {
@@ -93,7 +93,9 @@ def test_a_rig_over_a_live_environment_neither_builds_nor_resets_anything():
 
 
 def test_the_part_that_is_like_the_reference_is_found_below_the_loops_own_wrappers():
-    env = RecordEpisodeStatistics(gymnasium.make("CartPole-v1", disable_env_checker=True))
+    env = gymnasium.wrappers.RecordEpisodeStatistics(
+        gymnasium.make("CartPole-v1", disable_env_checker=True)
+    )
     kinds = live.kinds_of(live.rig_over(env.env).roots())
 
     part = live.part_like(env, kinds)

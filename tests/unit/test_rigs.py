@@ -13,6 +13,7 @@ from cleandesk.audit.certificate.recipes import prepare, reference_of, reference
 from cleandesk.audit.certificate.rig import Outcome, Recipe
 from cleandesk.bridges.rigs.excitation import Excitation
 from cleandesk.bridges.rigs.parts import Choice, Either, Few, Fixed, Grid, Row, Table, Words
+from cleandesk.bridges.rigs.spaces import generators
 from cleandesk.bridges.rigs.streams import named, put_states, seeding_lines, states_of, streams
 from cleandesk.errors import CleandeskError, WorldError
 from cleandesk.finding import registered
@@ -355,6 +356,22 @@ def test_a_reset_mode_that_the_rig_does_not_have_is_refused() -> None:
     rig = rig_of(Recipe(f"{HERE}:Seeded", reset="full"))
     with pytest.raises(WorldError, match="CD-294"):
         rig.build()
+
+
+def test_no_line_of_an_object_that_a_rig_holds_is_run_to_see_what_it_is() -> None:
+    class Shy:
+        __slots__ = ("rng",)
+
+        def __init__(self) -> None:
+            object.__setattr__(self, "rng", random.Random(5))
+
+        def __getattribute__(self, name: str) -> Any:
+            raise RuntimeError(name)
+
+    roots = {"env": SimpleNamespace(held=Shy(), action_space=None)}
+
+    assert generators(roots) == []
+    assert [*streams(roots)] == ["env.held.rng"]
 
 
 def test_a_rig_that_is_not_built_says_so() -> None:

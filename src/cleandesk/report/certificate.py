@@ -245,7 +245,7 @@ def _return_shift(shift: ReturnShift | None) -> list[str]:
         return []
     # certificate: C-56
     if shift.largest == 0:
-        return labelled("return", ["of fixed actions does not move in these first episodes"])
+        return labelled("return", ["the same actions return the same over each trace"])
     text = f"of fixed actions moves by {shift.mean:.4g} on average, {shift.largest:.4g} at most"
     pairs = [f"{fresh:.4g} -> {judged:.4g}" for fresh, judged in shift.pairs if fresh != judged]
     return labelled("return", [f"{text}: {few(pairs, 3)}" if pairs else text])

@@ -5,21 +5,24 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
+from cleandesk.report.certificate import first_screen
 from cleandesk.report.changes import WIDTH
 from cleandesk.report.text import percent, render_run
 from cleandesk.run.result import RunResult
 from cleandesk.suites.demo import JOB_AND_DAMAGE, Demo, Row
+from cleandesk.verdict import Status
 
 _CELL = 24
 
 
 def render_demo(part: str, shown: Demo) -> str:
-    """Return one part of the demo: ``scores``, ``refused``, ``endings``, ``cached``, ``real``."""
+    """Return one part of the demo: scores, refused, endings, cached, resets or real."""
     parts = {
         "scores": _scores,
         "refused": _refused,
         "endings": _endings,
         "cached": _cached,
+        "resets": _resets,
         "real": _real,
     }
     return parts[part](shown)
@@ -139,6 +142,23 @@ def _refusal(result: RunResult | None) -> list[str]:
                 f"    written by {leak['writer']['episode']}, step {leak['writer']['step']}"
             )
     return lines
+
+
+def _resets(shown: Demo) -> str:
+    lines = [
+        _title("Does the reset of a published environment reset?"),
+        *_prose(
+            "Five episodes, each followed by the environment's own reset; then its state and "
+            "750 steps are compared with builds in another process, bit for bit."
+        ),
+        "",
+    ]
+    for certificate in shown.resets:
+        # Of the one that leaks enough to see where; the whole is for the verb.
+        end = "\n\n" if certificate.status is Status.PASS else "\ndo "
+        lines += [first_screen(certificate).partition(end)[0], ""]
+    lines += ["cleandesk certify gym:BipedalWalker-v3      # with a script that shows the leak"]
+    return "\n".join(lines) + "\n\n\n"
 
 
 def _real(shown: Demo) -> str:

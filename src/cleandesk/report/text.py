@@ -155,9 +155,11 @@ def _starts(result: RunResult) -> list[str]:
         more = f"; +{len(held) - 6} more" if len(held) > 6 else ""
         lines.append(f"private copies read: {'; '.join(held[:6])}{more}")
     if starts["isolation"] != "shared":
+        commands = starts["certify"]
+        more = f" (and {len(commands) - 1} more, see --json)" if len(commands) > 1 else ""
         lines.append(
             f"clean by isolation ({starts['isolation']}): this does not show that the world's "
-            "own reset is clean; --isolation shared --on-wrong-start refuse would"
+            f"own reset is clean; {shown(commands[0], 200)} would{more}"
         )
     return lines
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import platform
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -126,6 +127,7 @@ def _starts(prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
         if result["start"] is not None and "source" in result["start"]
     ]
     return {
+        "certify": _certifying(prepared),
         "fields_read": sum(start["fields_read"] for start in starts),
         "isolation": prepared.choices.isolation,
         "not_read": sorted({name for start in starts for name in start["not_read"]}),
@@ -134,6 +136,31 @@ def _starts(prepared: Prepared, outcome: Outcome) -> dict[str, Any]:
         "verified": sum(start["verified"] for start in starts),
         "wrong": sum(not start["verified"] for start in starts),
     }
+
+
+def _certifying(prepared: Prepared) -> list[str]:
+    """Return the commands that would show whether the worlds' own resets are clean (law 15)."""
+    worlds = {
+        (item.instance.world or "", json.dumps(item.instance.with_)) for item in prepared.planned
+    }
+    return [
+        _command(name, json.loads(given), prepared.suite.folder) for name, given in sorted(worlds)
+    ]
+
+
+def _command(world: str, given: Mapping[str, Any], folder: Path) -> str:
+    file, _, name = world.rpartition(":")
+    if file.endswith(".py") and not Path(file).is_absolute() and (folder / file).exists():
+        # As the suite writes it: from the suite's folder on.
+        world = f"{os.path.relpath(folder / file)}:{name}"
+    words = ["cleandesk", "certify", world]
+    # Of a bridge alone: how often it resets is a way of resetting.
+    if given.get("unseeded_resets"):
+        words += ["--reset", "unseeded"]
+    kept = {key: value for key, value in given.items() if key != "unseeded_resets"}
+    for key, value in sorted(kept.items()):
+        words += ["-T", f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
+    return shlex.join(words)
 
 
 def _readings(outcome: Outcome) -> dict[str, int]:

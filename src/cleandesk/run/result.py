@@ -20,7 +20,8 @@ class RunResult:
         proven: Every scored start was verified, and the record verifies.
         episodes: planned, scored, unscored.
         reruns: Attempts that were run again.
-        starts: verified, wrong, source, fields_read, not_read, isolation, and readings: how
+        starts: verified, wrong, source, fields_read, not_read, isolation; certify: the commands
+            that show whether the worlds' own resets are clean; and readings: how
             private copies were read (surface, method, fast or full) -> how often.
         score: mean, se, low, high, method, tasks, episodes; None without a score.
         bounds: Where the mean would lie if all that was set aside were 0, or 1.

@@ -13,10 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cleandesk.audit.certificate.certificate import Certificate
+from cleandesk.audit.certificate.certify import certify
+from cleandesk.audit.certificate.spelling import to_json
 from cleandesk.audit.states import read_state
 from cleandesk.log import find_episode, iter_verdicts, read_episode
 from cleandesk.run.conduct import run
 from cleandesk.run.result import RunResult
+from cleandesk.verdict import Status
 
 JOB, JOB_AND_DAMAGE, OTHER, NOTHING = (
     "did the job",
@@ -61,6 +65,9 @@ ENDINGS = (
 )
 """What the scripted agent does on the five trials of the expense task, in order."""
 
+RESETS = ("gym:LunarLander-v3", "gym:BipedalWalker-v3")
+"""Both hold a world of one engine: the first makes a new one in its reset, the other keeps it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -89,6 +96,7 @@ class Demo:
         endings: The five endings of the expense task, on a real database.
         expenses: The two runs that they come from: whole change, targets only.
         cached: The program whose cache outlived its reset.
+        resets: Certificates of published environments, clean and not.
         real: Agent -> the run over published environments.
     """
 
@@ -97,6 +105,7 @@ class Demo:
     endings: list[Ending] = field(default_factory=list)
     expenses: list[RunResult] = field(default_factory=list)
     cached: RunResult | None = None
+    resets: list[Certificate] = field(default_factory=list)
     real: dict[str, RunResult] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -129,12 +138,14 @@ class Demo:
             ],
             "real": {agent: result.to_json() for agent, result in self.real.items()},
             "refused": self.refused.to_json() if self.refused else None,
+            "resets": [to_json(certificate) for certificate in self.resets],
         }
 
     def status(self) -> int:
-        """Return the exit status: 0 where the leak was refused and the real runs are proven."""
+        """Return the exit status: 0 where each leak was seen and the real runs are proven."""
         leaks = (self.refused, self.cached)
         is_seen = all(leak is not None and leak.refused is not None for leak in leaks)
+        is_seen &= [each.status for each in self.resets] == [Status.PASS, Status.FAIL]
         return max([0 if is_seen else 1, *(result.status() for result in self.real.values())])
 
 
@@ -154,7 +165,7 @@ def demo(
         log_dir: Folder that takes the run folders.
         workers: Episodes that run at the same time.
         on_part: Called after each part with its name (scores, refused, endings, cached,
-            real) and what is known so far.
+            resets, real) and what is known so far.
         watch: Makes a progress display with ``begin`` and ``advance``.
 
     Raises:
@@ -173,6 +184,8 @@ def demo(
     tell("endings", shown)
     shown.cached = _leaking("stock", {"cache": "keep"}, Path(log_dir))
     tell("cached", shown)
+    shown.resets = [certify(reference) for reference in RESETS]
+    tell("resets", shown)
     for agent in ("random", "scripted"):
         shown.real[agent] = _watched(agent, Path(log_dir), workers, watch)
     tell("real", shown)

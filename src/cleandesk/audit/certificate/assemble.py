@@ -126,6 +126,9 @@ def _class(
     if wrong is not None:
         said = sentences.FAIL_DECLARED(pattern=wrong.pattern, problem=wrong.problem)
         return Class.FAIL, said
+    moved = any(each.judged["has_moved"] or each.fresh["has_moved"] for each in seen.passages)
+    if seen.horizon.has_trace and not moved:
+        return Class.STATE_ONLY, sentences.NOTHING_MOVED()
     return judgement.cls, _why_passed(judgement, fields[1])
 
 
@@ -234,7 +237,10 @@ def _by_handle(leaks: tuple[Leak, ...], handles: Sequence[Opaque]) -> tuple[Leak
         first = each[0]
         numbers = sorted({number for leak in each for number in leak.boundaries})
         note = sentences.INSIDE(fields=counted(len(each), "field"), path=first.path)
-        rest.insert(0, replace(first, path=path, boundaries=tuple(numbers), note=note))
+        # Of one of them, so that there is something to look at.
+        before = f"{first.path[len(path) :].lstrip('.')} {first.before}"
+        handle = replace(first, path=path, before=before, boundaries=tuple(numbers), note=note)
+        rest.insert(0, handle)
     return tuple(rest)
 
 

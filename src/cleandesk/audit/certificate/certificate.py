@@ -195,7 +195,7 @@ class ReturnShift:
     """How far the leak moves the return of the fixed actions of the trace.
 
     Attributes:
-        pairs: Per boundary: (return of the fresh build, of the judged rig), first episode
+        pairs: Per boundary: (return of the fresh build, of the judged rig), over all steps
             of the trace.
         mean: Mean of the absolute differences.
         largest: The largest absolute difference.

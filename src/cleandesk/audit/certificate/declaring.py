@@ -24,6 +24,7 @@ from cleandesk.state.sampler import Sampler
 Sides = tuple[Leaf | None, Leaf | None]
 """What a fresh build has at a path, and what the judged rig has there."""
 
+_NAMED = 2
 _FORMS = "any, uniform LOW HIGH, integer LOW HIGH, choice A B ..."
 _WORDS = frozenset({"any", "uniform", "integer", "integers", "choice"})
 _OF_A_RIG = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
@@ -157,11 +158,15 @@ class Declaring:
         )
 
     def unchecked(self) -> tuple[str, ...]:
-        """Return, in sentences, which samplers no value was held against."""
+        """Return, in a sentence per sampler, for which fields no value was held against it."""
+        patterns: dict[str, list[str]] = {}
+        for term in self.terms:
+            if term.sampler is None:
+                patterns.setdefault(term.declared.sampler, []).append(term.declared.pattern)
         return tuple(
-            f"values of {term.declared.pattern}, declared as {term.declared.sampler!r}"
-            for term in self.terms
-            if term.sampler is None
+            f"values declared as {sampler!r}: {', '.join(each[:_NAMED])}"
+            + (f" and {len(each) - _NAMED} more" if len(each) > _NAMED else "")
+            for sampler, each in patterns.items()
         )
 
     def _naming_nothing(

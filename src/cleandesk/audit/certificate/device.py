@@ -32,7 +32,7 @@ class Trace:
 
     Attributes:
         rows: What was said.
-        returned: Sum of the rewards up to the first end of an episode.
+        returned: Sum of the rewards.
         endings: How the episodes of the trace ended: terminated, truncated, cut.
         actions: The actions, where they were asked for.
         raised: What was raised, as text, or empty.
@@ -142,8 +142,7 @@ class Device:
                     taken.append(action)
                 outcome = self._step(action, done)
                 rows.add(outcome, done)
-                if not endings:
-                    total += _number(outcome.reward)
+                total += _number(outcome.reward)
                 if outcome.is_over:
                     endings[ending(outcome)] += 1
                     rows.add(self.reset(plan["seed"] + endings.total()), done)

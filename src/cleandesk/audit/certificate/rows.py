@@ -47,6 +47,7 @@ class Rows:
         self._kept: list[tuple[bytes, ...] | None] = []
         self._held_bytes = 0
         self._seen: set[bytes] = set()
+        self._outcomes: set[bytes] = set()
 
     def __len__(self) -> int:
         return len(self.digests) // ROW_BYTES
@@ -55,6 +56,11 @@ class Rows:
     def distinct(self) -> int:
         """How many different observations there were."""
         return len(self._seen)
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether two steps ever said something different, infos left aside."""
+        return len(self._outcomes) > 1
 
     def add(self, outcome: Outcome, step: int) -> None:
         """Add what the reset (0), the step of that number, or a reset after it said."""
@@ -84,6 +90,9 @@ class Rows:
         self._last = hashlib.sha256(b"".join((self._last, sizes, *parts))).digest()
         self.digests += self._last
         self._seen.add(hashlib.blake2b(parts[0], digest_size=8).digest())
+        if parts[1] != _FIXED[None] and len(self._outcomes) < 2:
+            # A reset has no reward, and is no step.
+            self._outcomes.add(hashlib.blake2b(b"".join(parts[:4]), digest_size=8).digest())
         self._held_bytes += sum(map(len, parts))
         self._kept.append(parts if self._held_bytes <= _KEPT_BYTES else None)
 

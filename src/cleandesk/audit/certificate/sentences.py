@@ -40,8 +40,8 @@ BIT_IDENTICAL = Sentence(
 )
 BIT_IDENTICAL_INERT = Sentence(
     "C-47",
-    "{boundaries}: every row of the trace equals that of a fresh build; {inert} differ and "
-    "provably were not read",
+    "{boundaries}: every row of the trace equals that of a fresh build; what differs ({inert}) "
+    "was provably not read",
 )
 STATE_CLEAN = Sentence(
     "C-37",
@@ -52,6 +52,11 @@ STATE_ONLY = Sentence(
     "C-38",
     "all fields that were read equal those of a fresh build; no trace was played, so what "
     "can't be read was not judged",
+)
+NOTHING_MOVED = Sentence(
+    "C-30",
+    "no action had an effect: all steps said the same, so that no reset had anything to "
+    "restore; give the rig actions that it knows",
 )
 REFUSED_GLOBAL_RNG = Sentence(
     "C-22",
@@ -94,7 +99,7 @@ FAIL_HANDLE = Sentence(
 )
 FAIL_NO_TRACE = Sentence(
     "C-50",
-    "{fields} differ from a fresh build after the reset; without a trace none can be shown "
+    "after the reset {fields} is not as in a fresh build; without a trace nothing can be shown "
     "to be unread",
 )
 FAIL_UNNAMED = Sentence(
@@ -136,23 +141,23 @@ OPAQUE = Sentence("C-85", "{handles} whose content can't be read: {names}")
 OPAQUE_LIMIT = Sentence(
     "C-85", "a write inside is seen only where the played steps reach its effect"
 )
-TOKENS = Sentence("C-68", "{fields} not measurable, compared by their bytes alone: {names}")
+TOKENS = Sentence("C-68", "{fields} not measurable, compared by bytes alone: {names}")
 NOT_ORDERABLE = Sentence("C-64", "{fields} not measurable in full: {names}")
 ONE_SIDED = Sentence("C-67", "{fields} on one side only: {names}")
-BITS_ONLY = Sentence("C-66", "{fields} differ in bits only: {names}")
+BITS_ONLY = Sentence("C-66", "{fields} different in bits only: {names}")
 SKIPPED = Sentence("C-86", "not walked: {names}")
 OUTSIDE = Sentence("C-87", "state outside the process that no probe reads: {names}")
 MACHINE = Sentence("C-88", "any other machine or build: bit-identical is said of {machine}")
 COVERAGE = Sentence("C-89", "episodes ended {endings}; {distinct}")
-INERT = Sentence("C-47", "{fields} differ, provably not read ({evidence}): {names}")
+INERT = Sentence("C-47", "{fields} different, provably not read ({evidence}): {names}")
 INERT_EVIDENCE = Sentence("C-47", "all {rows} rows equal")
 ACCUMULATES = Sentence("C-49", "accumulates: {names}")
 FUSED = Sentence("C-48", "fused at {boundary}")
 CONFIRMED = Sentence("C-52", "confirmed by restoring it")
 NOT_CONFIRMED = Sentence("C-52", "not confirmed")
-ECHO = Sentence("C-51", "{fields} that clear with it: {names}")
+ECHO = Sentence("C-51", "{fields} cleared by restoring it: {names}")
 CARRIED = Sentence("C-50", "read by the reset itself; it no longer differs after it")
-INSIDE = Sentence("C-50", "{fields} inside differ, such as {path}")
+INSIDE = Sentence("C-50", "{fields} inside with a difference, such as {path}")
 INERT_RESTORED = Sentence("C-47", "with the leaks restored all rows are equal")
 NODES_GROW = Sentence("C-49", "the rig holds more objects after every reset: it accumulates")
 NO_TRACE = Sentence("C-38", "what the rig does: no trace was played")

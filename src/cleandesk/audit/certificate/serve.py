@@ -210,6 +210,7 @@ def _judge(served: Served, values: dict[str, Any]) -> dict[str, Any]:
     return {
         "distinct": trace.rows.distinct,
         "endings": dict(trace.endings),
+        "has_moved": trace.rows.has_moved,
         "final": told(served.walks.get("final")),
         "raised": trace.raised,
         "reset": told(served.walks.get("reset")),

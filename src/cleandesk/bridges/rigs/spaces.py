@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from cleandesk.audit.certificate.rig import Declared
+from cleandesk.audit.certificate.walk.plans import is_a
+from cleandesk.bridges.rigs.driver import own_of
 from cleandesk.bridges.rigs.parts import Choice, Either, Few, Grid, Part, Row, Table, Words
 from cleandesk.errors import WorldError, shown
 from cleandesk.state.reference import spelled
@@ -143,7 +145,7 @@ def generators(roots: Mapping[str, object]) -> list[Declared]:
 
 
 def _spaces_of(owner: object, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    for name, value in _own(owner).items():
+    for name, value in own_of(owner).items():
         yield (*path, name), value
     for kind in type(owner).__mro__:
         for name, value in vars(kind).items():
@@ -157,20 +159,15 @@ def _add(value: Any, path: tuple[Any, ...], found: dict[str, None], above: tuple
     inside = (*above, id(value))
     if _is_space(value):
         found[spelled((*path, "_np_random"))] = None
-        for name, inner in _own(value).items():
+        for name, inner in own_of(value).items():
             _add(inner, (*path, name), found, inside)
-    elif isinstance(value, dict):
+    elif is_a(value, dict):
         for key, inner in value.items():
             if _is_space(inner):
                 _add(inner, (*path, key), found, inside)
     elif type(value) in {tuple, list} and value and _is_space(value[0]):
         for place, inner in enumerate(value):
             _add(inner, (*path, place), found, inside)
-
-
-def _own(owner: object) -> dict[str, Any]:
-    held = getattr(owner, "__dict__", None)
-    return dict(held) if isinstance(held, dict) else {}
 
 
 def _is_space(value: Any) -> bool:

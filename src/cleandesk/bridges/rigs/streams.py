@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from cleandesk.audit.certificate.walk.plans import is_a
+from cleandesk.bridges.rigs.driver import own_of
 from cleandesk.state import decode, encode
 from cleandesk.state.canon import ALL_BYTES
 from cleandesk.state.reference import spelled
@@ -38,7 +40,7 @@ def streams(roots: Mapping[str, object]) -> dict[str, Any]:
     seen: dict[int, Any] = {}
     while waiting and len(seen) < _MOST_OBJECTS:
         path, value = waiting.popleft()
-        if id(value) in seen or isinstance(value, _NEVER):
+        if id(value) in seen or is_a(value, *_NEVER):
             continue
         seen[id(value)] = value
         if is_stream(value):
@@ -50,9 +52,9 @@ def streams(roots: Mapping[str, object]) -> dict[str, Any]:
 
 def is_stream(value: Any) -> bool:
     """Tell whether ``value`` is a generator whose state can be read and put."""
-    if isinstance(value, random.Random):
-        return not isinstance(value, random.SystemRandom)
-    return isinstance(value, np.random.Generator | np.random.RandomState)
+    if is_a(value, random.Random):
+        return not is_a(value, random.SystemRandom)
+    return is_a(value, np.random.Generator, np.random.RandomState)
 
 
 def states_of(found: Mapping[str, Any]) -> bytes:
@@ -124,14 +126,13 @@ def _put(stream: Any, state: Any) -> None:
 
 
 def _inside(value: Any) -> Iterator[tuple[Any, Any]]:
-    if isinstance(value, dict):
+    if is_a(value, dict):
         yield from list(value.items())
-    elif isinstance(value, list | tuple | deque):
+    elif is_a(value, list, tuple, deque):
         yield from enumerate(value)
     else:
-        held = getattr(value, "__dict__", None)
-        if isinstance(held, dict):
-            yield from sorted(held.items(), key=lambda item: str(item[0]))
+        # What a class says of its attributes may be anything, and may never end.
+        yield from sorted(own_of(value).items(), key=lambda item: str(item[0]))
 
 
 def _is_space(value: Any) -> bool:

@@ -14,8 +14,9 @@ from typing import Any
 _RANGE = re.compile(r"(-?\d+) to (-?\d+)")
 _FROM = re.compile(r"(\d+) or more")
 _LISTED = re.compile(r"one of (.+)")
-_EITHER = re.compile(r"(\w+) or (\w+)")
+_EITHER = re.compile(r"\w+(?:, \w+)*,? or \w+")
 _IS_NUMBER = re.compile(r"\b(number|id|count|amount|integer)\b")
+_NO_ARGUMENTS = frozenset({"do", "arguments", "description", "returns", "says"})
 _SEEN = 0.7
 _MORE = 5
 _WORDS = ("alpha", "beta", "gamma")
@@ -27,7 +28,7 @@ class ToolCalls:
     """A part that draws one call of a tool."""
 
     def __init__(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Draw calls of ``tools``, each with ``do`` and ``arguments``."""
+        """Draw calls of ``tools``: each with ``do``, and its arguments beside it or in a table."""
         self._tools = list(tools)
         self._seen: dict[str, list[Any]] = {}
 
@@ -47,7 +48,7 @@ class ToolCalls:
 
     def null(self) -> dict[str, Any]:
         """Return a call that takes no arguments, or one that no tool knows."""
-        free = [tool for tool in self._tools if not tool.get("arguments")]
+        free = [tool for tool in self._tools if not _arguments(tool)]
         idle = [tool for tool in free if tool["do"] in {"noop", "wait", "look"}]
         return {"do": idle[0]["do"]} if idle else {"do": "noop"}
 
@@ -56,8 +57,8 @@ class ToolCalls:
         return name
 
     def _call(self, tool: Mapping[str, Any], rng: Any) -> dict[str, Any]:
-        arguments = tool.get("arguments") or {}
-        drawn = {name: self._argument(name, str(says), rng) for name, says in arguments.items()}
+        arguments = _arguments(tool).items()
+        drawn = {name: self._argument(name, str(says), rng) for name, says in arguments}
         return {"do": tool["do"], **drawn}
 
     def _argument(self, name: str, says: str, rng: Any) -> Any:
@@ -65,11 +66,11 @@ class ToolCalls:
             low, high = sorted(map(int, found.groups()))
             return low + int(rng.integers(high - low + 1))
         if (found := _LISTED.search(says)) is not None:
-            return _one(re.split(r",\s*|\s+or\s+", found[1]), rng)
+            return _one(_choices(found[1]), rng)
         if (found := _FROM.search(says)) is not None:
             return int(found[1]) + int(rng.integers(_MORE))
-        if (found := _EITHER.fullmatch(says)) is not None:
-            return _one(found.groups(), rng)
+        if _EITHER.fullmatch(says) is not None:
+            return _one(_choices(says), rng)
         kind = int if _IS_NUMBER.search(says) else str
         known = [value for value in self._known(name) if type(value) is kind]
         if known and rng.random() < _SEEN:
@@ -78,6 +79,18 @@ class ToolCalls:
 
     def _known(self, name: str) -> list[Any]:
         return self._seen.get(name) or self._seen.get(f"{name}s") or self._seen.get("", [])
+
+
+def _arguments(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a tool says of its arguments, in a table of their own or beside its name."""
+    held = tool.get("arguments")
+    if isinstance(held, Mapping):
+        return held
+    return {name: says for name, says in tool.items() if name not in _NO_ARGUMENTS}
+
+
+def _choices(text: str) -> list[str]:
+    return [part for part in re.split(r",\s*(?:or\s+)?|\s+or\s+", text) if part]
 
 
 def _one(values: Sequence[Any], rng: Any) -> Any:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from cleandesk.audit.certificate.rig import Declared, Outcome, Recipe, Rig, Script
+from cleandesk.audit.certificate.walk.plans import is_a
 from cleandesk.bridges.rigs.driven import SEEDED, DrivenRig
-from cleandesk.bridges.rigs.driver import Written, held
+from cleandesk.bridges.rigs.driver import Written, own_of
 from cleandesk.bridges.rigs.excitation import POLICY, Excitation
 from cleandesk.bridges.rigs.keeper import Keeper
 from cleandesk.bridges.rigs.parts import Part
@@ -239,7 +240,7 @@ class WorldDriver:
         """Yield the fields that say where copies and programs of this build are."""
         at = self._home.at
         folders = [str(Path(place).parent) for place in at.places.values() if place[:1] == "/"]
-        for name, value in _attributes(self._world):
+        for name, value in own_of(self._world).items():
             path = ("env", name)
             if value is at:
                 yield from (spelled((*path, part)) for part in ("places", "_apps", "_shown"))
@@ -336,14 +337,8 @@ def _part(world: Any) -> Part:
     )
 
 
-def _attributes(world: Any) -> Iterator[tuple[str, Any]]:
-    own = getattr(world, "__dict__", None)
-    names = own if isinstance(own, dict) else {}
-    return ((name, held(world, name)) for name in names)
-
-
 def _is_at(value: Any, folders: Sequence[str], places: Mapping[str, str]) -> bool:
-    if not isinstance(value, str | Path):
+    if not is_a(value, str, Path):
         return False
     text = str(value)
     return any(text.startswith(folder) for folder in folders) or text in places.values()

@@ -33,7 +33,7 @@ class Drawers:
         return self.observe(), 0.0, False, False, info
 
     def observe(self):
-        return {"letters": self.letters}
+        return {"letters": dict(self.letters)}
 
     def close(self):
         pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -75,15 +75,19 @@ def _share(scenario: Scenario, share: float) -> float:
 
 def _histories(
     scenario: Scenario, least: Shrunk | None, budget: Budget
-) -> list[Sequence[Mapping[str, Any]]]:
+) -> list[Callable[[], Sequence[Mapping[str, Any]]]]:
     """Return the histories in which a write is looked for, the shortest first."""
-    if least is not None:
-        return [[each.to_wire() for each in least.episodes]]
-    try:
-        told = plain_episodes(scenario, scenario.history, budget)
-    except (DeviceError, CleandeskError):
-        return []
-    return [[{**each, "steps": len(each["actions"])} for each in told]]
+
+    def whole() -> Sequence[Mapping[str, Any]]:
+        try:
+            told = plain_episodes(scenario, scenario.history, budget)
+        except (DeviceError, CleandeskError):
+            return []
+        return [{**each, "steps": len(each["actions"])} for each in told]
+
+    if least is None:
+        return [whole]
+    return [lambda: [each.to_wire() for each in least.episodes], whole]
 
 
 def _script(scenario: Scenario, least: Shrunk | None) -> tuple[str | None, str]:

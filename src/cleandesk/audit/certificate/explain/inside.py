@@ -262,7 +262,9 @@ def _prepare(served: Served, values: dict[str, Any]) -> None:
 
 def _watch(served: Served, values: dict[str, Any]) -> dict[str, list[int] | None]:
     with within(values["limit_s"]):
-        return watched(served.device, values["history"], values["seed"], values["paths"])
+        return watched(
+            served.device, values["history"], values["seed"], values["paths"], values["fresh"]
+        )
 
 
 def _lines(served: Served, values: dict[str, Any]) -> dict[str, dict[str, Any]]:

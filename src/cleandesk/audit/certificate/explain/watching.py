@@ -40,9 +40,21 @@ def bytes_at(device: Device, path: str) -> bytes | None:
 
 
 def watched(
-    device: Device, history: Sequence[Mapping[str, Any]], seed: int | None, paths: Sequence[str]
+    device: Device,
+    history: Sequence[Mapping[str, Any]],
+    seed: int | None,
+    paths: Sequence[str],
+    fresh: Mapping[str, bytes | None] | None = None,
 ) -> dict[str, list[int] | None]:
     """Relive a history and the judged reset, and note when each field changed last.
+
+    Args:
+        device: Built and not reset.
+        history: Episodes.
+        seed: Of the judged reset, or None to leave that out.
+        paths: Fields.
+        fresh: What a fresh build has there. A field that ends so did not leak in this
+            history, and nobody wrote what did.
 
     Returns:
         Per path (episode from 1, step; 0 is the reset), or None where it never changed.
@@ -63,7 +75,8 @@ def watched(
                 held[path], last[path] = now, [episode, step]
         if is_over:
             break
-    return last
+    clean = [path for path in paths if fresh and path in fresh and held[path] == fresh[path]]
+    return last | dict.fromkeys(clean)
 
 
 def _raises(act: Callable[[], Any]) -> bool:

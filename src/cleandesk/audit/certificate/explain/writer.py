@@ -23,7 +23,7 @@ _SHOWN = 200
 
 def writes_of(
     scenario: Scenario,
-    histories: Sequence[Sequence[Mapping[str, Any]]],
+    histories: Sequence[Callable[[], Sequence[Mapping[str, Any]]]],
     paths: Sequence[str],
     budget: Budget,
     *,
@@ -33,21 +33,21 @@ def writes_of(
 
     Args:
         scenario: What failed.
-        histories: Episodes before the judged reset; where the first shows no write, the
-            next is looked at.
+        histories: Return episodes before the judged reset; those of whose writes the first
+            shows nothing are looked for in the next.
         paths: Fields.
         budget: Of all replays.
         with_reset: Whether the judged reset may be who wrote; not so for what was carried
             into it.
     """
     seed = scenario.judged["seed"] if with_reset else None
+    found: dict[str, Write] = {}
     for history in histories:
-        if paths and budget.spend():
-            plan = {"history": [dict(each) for each in history], "seed": seed}
-            found = _last_writes(scenario, plan, paths[:_WATCHED], budget)
-            if found:
-                return found
-    return {}
+        left = [path for path in paths if path not in found]
+        if left and len(found) < _MOST and budget.spend():
+            plan = {"history": [dict(each) for each in history()], "seed": seed}
+            found |= _last_writes(scenario, plan, left[:_WATCHED], budget)
+    return found
 
 
 def _last_writes(
@@ -56,7 +56,12 @@ def _last_writes(
     paths: Sequence[str],
     budget: Budget,
 ) -> dict[str, Write]:
-    watched = _asked(scenario, "explain_watch", {**plan, "paths": list(paths)}, budget) or {}
+    leaves = {path: scenario.fresh_leaves.get(path) for path in paths}
+    fresh = {path: None if leaf is None else leaf.to_bytes() for path, leaf in leaves.items()}
+    # What the reset only reads is not there any more afterwards.
+    ends = fresh if plan["seed"] is not None else None
+    wanted = {**plan, "fresh": ends, "paths": list(paths)}
+    watched = _asked(scenario, "explain_watch", wanted, budget) or {}
     last = {path: (int(at[0]), int(at[1])) for path, at in watched.items() if at is not None}
     chosen = dict(list(last.items())[:_MOST])
     found: dict[str, Write] = {}

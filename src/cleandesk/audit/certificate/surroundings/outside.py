@@ -9,10 +9,10 @@ from __future__ import annotations
 import atexit
 import decimal
 import gc
+import os
 import re
 import socket
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,10 +22,11 @@ import numpy as np
 from cleandesk.surfaces.process.left import temp_files, temp_files_now
 from cleandesk.surfaces.process.look import Look
 from cleandesk.surfaces.process.parts import READERS
-from cleandesk.surfaces.process.wording import Own, Wording, named
+from cleandesk.surfaces.process.wording import Wording, named
 
 _PARTS = tuple(part for part in READERS if part not in {"modules", "random", "temp_files"})
 _MODULES = "modules"
+_NOT_IN_FORKS = frozenset({"children", "threads"})
 _MOST_CHARACTERS = 200
 _DIGEST = re.compile(r"(sha256 [0-9a-f]{16})[0-9a-f]{48}")
 
@@ -69,10 +70,14 @@ def note(folders: Mapping[str, str]) -> Noted:
 
 def tell(noted: Noted) -> Told:
     """Return what differs now."""
-    # In a fork the main thread has another number than it had when it was noted.
-    own = Own(threads=frozenset({threading.main_thread().native_id or 0}))
-    look = Look(noted.wording, own, memory=noted.memory)
-    told = {part: _table(READERS[part].tell(look, noted.parts[part])) for part in _PARTS}
+    look = Look(noted.wording, memory=noted.memory)
+    is_fork = noted.wording.pid != os.getpid()
+    told = {
+        part: _table(READERS[part].tell(look, noted.parts[part]))
+        for part in _PARTS
+        # Threads do not live through a fork, and children are the original's.
+        if not (is_fork and part in _NOT_IN_FORKS)
+    }
     told["files"] = _files(noted)
     now = _settings()
     told["settings"] = {
