@@ -21,6 +21,7 @@ SUBJECTS = {
     "postgres": "postgres",
     "world": "small_world",
     "walk": "walk",
+    "certify": "certificates",
     "log": "log",
     "cli": "start",
 }

@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -177,7 +178,10 @@ def _module_name(full: Path) -> str:
 
 def _missing(kind: str, reference: str) -> CleandeskError:
     names = list(registered(kind))
-    hint = _nearest(reference, names) or f"known: {', '.join(names)}; or write module:attribute"
+    # What has a version at its end is an id of Gymnasium's.
+    is_id = kind == "world" and re.fullmatch(r"[\w./-]+-v\d+", reference)
+    other = f"gym:{reference}" if is_id else "module:attribute"
+    hint = _nearest(reference, names) or f"known: {', '.join(names)}; or write {other}"
     return _error(kind, f"there is no {kind} named {reference!r}", reference, hint)
 
 

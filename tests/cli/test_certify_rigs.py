@@ -84,6 +84,24 @@ def test_result_of_a_leaking_reset_is_kept_in_both_files(leaky, folder):
     assert "env.level" in (folder / "leaky.html").read_text()
 
 
+# certificate: C-55
+def test_script_that_reproduces_a_leak_is_written_and_is_run_without_cleandesk(certify, folder):
+    said = certify("desks:Counter", "-T", "leaks=true", *SMALL[:4], "--script", "leak.py")
+    run = subprocess.run([sys.executable, "leak.py"], cwd=folder, check=False, capture_output=True)
+
+    assert said.status == 1
+    assert run.returncode == 1
+    assert "cleandesk" not in (folder / "leak.py").read_text()
+
+
+def test_that_there_is_no_script_is_said(certify, folder):
+    said = certify("desks:Counter", *SMALL, "--script", "none.py")
+
+    assert said.status == 0
+    assert said.err.startswith("no script was written")
+    assert not (folder / "none.py").exists()
+
+
 def test_json_alone_goes_to_standard_output(certify):
     said = certify("desks:Counter", *SMALL, "--json", "-")
 
@@ -169,6 +187,20 @@ def test_sweep_judges_what_is_installed_and_fits(certify, folder):
     assert said.status == 0
     assert [one["class"] for one in held["certificates"]] == ["BIT-IDENTICAL"]
     assert "BIT-IDENTICAL      gym:CliffWalking-v1" in said.out
+
+
+def test_table_of_a_rig_in_pyproject_is_used_in_a_sweep_too(cleandesk, tmp_path):
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.cleandesk.certify]\nepisodes = 2\nsteps = 12\nno-explain = true\n"
+        '[tool.cleandesk.certify."gym:CliffWalking-v1"]\nkwargs = { is_slippery = true }\n'
+    )
+    said = cleandesk(
+        "certify", "--sweep", "gym:CliffWalking-v*", "--json", "sweep.json", cwd=tmp_path
+    )
+    (one,) = json.loads((tmp_path / "sweep.json").read_text())["certificates"]
+
+    assert said.status == 0
+    assert one["stamp"]["arguments"] == {"is_slippery": True}
 
 
 def test_sweep_over_nothing_is_bad_usage(certify):

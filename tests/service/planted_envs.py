@@ -10,7 +10,7 @@ import dm_env
 import gymnasium
 import numpy as np
 from dm_env import specs
-from gymnasium.wrappers import TimeLimit
+from gymnasium.wrappers import PassiveEnvChecker, TimeLimit
 from pettingzoo import ParallelEnv
 
 
@@ -45,6 +45,10 @@ class Walk(gymnasium.Env):
 
 def walk(**given):
     return TimeLimit(Walk(**given), 20)
+
+
+def checked_walk(**given):
+    return PassiveEnvChecker(walk(**given))
 
 
 class Diary(Walk):

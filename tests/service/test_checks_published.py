@@ -61,13 +61,13 @@ def test_published_environments_pass_every_further_test(reference):
     [
         ("", set(), set()),
         ("alias", {"alias"}, {"alias"}),
-        ("class attribute", {"neighbour", "process", "order"}, {"neighbour", "process", "order"}),
+        ("class attribute", {"neighbour", "process", "order"}, {"order"}),
         ("first reset", {"first-reset", "order"}, {"first-reset", "order"}),
         ("global stream", {"global-streams"}, set()),
         (
             "environment",
             {"outside", "process", "order", "neighbour"},
-            {"process", "order", "neighbour"},
+            {"order"},
         ),
     ],
 )

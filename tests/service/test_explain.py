@@ -84,6 +84,12 @@ def test_what_is_read_by_the_reset_and_no_longer_differs_after_it_is_found():
     assert found.repro is not None
 
 
+def test_what_an_episode_made_and_the_reset_read_is_found_too():
+    found = explained("explain_leaks.py:StackedLater")
+    assert (found.true_writes, list(found.carried)) == ((), ["env._last"])
+    assert (found.carried["env._last"][0], found.is_confirmed) == (None, True)
+
+
 def test_a_rig_with_threads_is_relived_instead_of_forked():
     found = explained("explain_leaks.py:Waiting")
     assert (found.true_writes, found.is_confirmed) == (("env.worn",), True)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from cleandesk.audit.certificate.explain.actions import Actions
@@ -49,8 +53,29 @@ def written(tmp_path):
     return Script(imports, WRITTEN.make, WRITTEN.reset, WRITTEN.step)
 
 
+def hides():
+    """Tell whether a process may mount here, asked of one of its own."""
+    code = "from cleandesk.audit.certificate.surroundings.folders import hide; print(hide().places)"
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    run = [sys.executable, "-c", code]
+    return subprocess.check_output(run, env=environment, text=True).strip() != "{}"
+
+
 def held(*counts):
     return tuple(Episode(100 + place, Actions((1,) * n)) for place, n in enumerate(counts))
+
+
+# certificate: C-1
+def test_what_a_script_writes_while_it_is_tried_reaches_nobody(recipe, written, tmp_path):
+    if not hides():
+        pytest.skip("this process may not mount")
+    kept = tmp_path / "kept.txt"
+    lines = (*written.imports, f"open({str(kept)!r}, 'a').write('x')")
+    found = Shrunk(held(1), Episode(5, Actions((0, 0))), 2)
+    text = script_text(Script(lines, written.make, written.reset, written.step), found, recipe)
+
+    assert why_not_confirmed(text, recipe, found, 20.0) == ""
+    assert not kept.exists()
 
 
 def test_the_script_fails_where_it_is_to_and_is_believed(recipe, written):

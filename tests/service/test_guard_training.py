@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
-from gymnasium.wrappers import RecordEpisodeStatistics
+from gymnasium.wrappers import PassiveEnvChecker, RecordEpisodeStatistics
 
 from cleandesk.audit.certificate.guard import LeakError, LeakWarning, guard
 from cleandesk.audit.certificate.rig import Recipe
@@ -352,3 +352,33 @@ def test_closing_the_environment_ends_what_was_started(guarded):
     env.close()
 
     assert not folder.exists()
+
+
+def test_the_warning_points_at_the_line_of_the_loop(guarded):
+    env = guarded(planted_envs.walk(wear=0.5), reference=Recipe(WALK, {"wear": 0.5}), **EAGER)
+
+    with pytest.warns(LeakWarning) as warned:
+        play(env, 3, seeds=[1, 2, 3])
+
+    assert Path(warned[0].filename) == Path(__file__)
+
+
+# certificate: C-82
+def test_what_a_checker_of_gymnasium_notes_does_not_hide_the_leak(guarded):
+    bare = planted_envs.walk(wear=0.5)
+    reference = Recipe(f"{ENVS}:checked_walk", {"wear": 0.5})
+    env = guarded(PassiveEnvChecker(bare), reference=reference, **EAGER)
+
+    with pytest.warns(LeakWarning, match=r"env\.worn: 0\.0 -> 10\.0"):
+        play(env, 3, seeds=[1, 2, 3])
+
+    fields = env.guard.report().findings[0].fields
+    assert not any(path.startswith("PassiveEnvChecker") for path, _, _ in fields)
+
+
+def test_a_loop_that_ended_before_anything_was_judged_is_said(guarded):
+    env = guarded(planted_envs.walk(), reference=WALK, **EAGER)
+    play(env, 3, wait_s=0)
+
+    with pytest.warns(LeakWarning, match="none of 3 resets of"):
+        env.close()

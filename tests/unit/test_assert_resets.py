@@ -102,6 +102,13 @@ def test_module_under_a_name_that_its_place_does_not_give_it_is_named_by_its_fil
             "a SimpleNamespace that is built already",
             "pass 'gym:Reach-v2'",
         ),
+        (
+            SimpleNamespace(
+                spec=SimpleNamespace(id="Reach-v2", entry_point="myrobots.reach:Reach")
+            ),
+            "that is built already",
+            "pass 'gym:myrobots:Reach-v2'",
+        ),
         (3, "a int, which is no function", "that makes it"),
         (len, "", "'package.module:make'"),
     ],

@@ -23,6 +23,8 @@ PLAN = {"rng": [3, 1], "seed": 5, "steps": 40}
 
 def answered(defect, *operations, episodes=()):
     """Build a planted rig in a process of its own, have it play, and return what it answers."""
+    if defect == "file" and not may_hide():
+        pytest.skip("this process may not mount")
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -48,6 +50,14 @@ def answered(defect, *operations, episodes=()):
     os.waitpid(child, 0)
     assert not isinstance(answer, str), answer
     return answer
+
+
+def may_hide():
+    """Tell whether this process may give a device folders of its own at the same paths."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(any("both see" in gap for gap in settle_in(Surroundings()).not_checked))
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def asked(defect, name, plan=PLAN, episodes=()):

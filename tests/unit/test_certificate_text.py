@@ -22,6 +22,7 @@ from cleandesk.audit.certificate.certificate import (
     ReturnShift,
     Write,
 )
+from cleandesk.audit.certificate.known import Known, settle
 from cleandesk.audit.certificate.sentences import OVER_BUDGET
 from cleandesk.report.certificate import first_screen, render_certificate
 from cleandesk.verdict import Status
@@ -107,6 +108,43 @@ def test_what_else_is_known_of_a_leak_is_said():
     assert "known as ROB-311; confirmed by restoring it; fused at 3" in render_certificate(
         replace(FAILED, leaks=(leak,))
     )
+
+
+def test_a_long_note_of_a_leak_is_wrapped_and_not_cut():
+    leak = replace(LEAK, note="read by the reset itself; it no longer differs after it")
+    text = flat(render_certificate(replace(FAILED, leaks=(leak,))))
+
+    assert "it no longer differs after it; boundaries 1-3, 5" in text
+
+
+# certificate: C-54 C-96
+def test_known_leaks_are_said_with_the_exit_status_and_what_to_do():
+    text = flat(render_certificate(*listed({"env.interval": "ROB-311"})))
+
+    assert "known as listed: ROB-311 (exit status 0)" in text
+    assert "do it has its ticket; once it is mended, take it off the list" in text
+
+
+# certificate: C-54 C-96
+def test_an_entry_that_is_fixed_is_said_with_the_exit_status_and_what_to_do():
+    text = flat(render_certificate(*listed({"env.interval": "ROB-311", "env.gone": "ROB-1"})))
+
+    assert "known and no longer found: env.gone (exit status 1)" in text
+    assert "take off the list what is gone" in text
+
+
+# certificate: C-96
+def test_what_was_declared_already_is_not_to_be_declared_again():
+    declared = DeclaredField("env.interval", "any", "", (LEAK.path,))
+    text = flat(render_certificate(replace(FAILED, declared=(declared,))))
+
+    assert "--declare" not in text
+    assert "what is declared is read after the reset all the same" in text
+
+
+def listed(tickets):
+    settled = settle(FAILED, Known.parse(tickets))
+    return settled.certificate, settled
 
 
 def test_echo_is_told_apart_from_the_leak():

@@ -95,6 +95,7 @@ def test_a_run_works_in_a_folder_of_files_named_like_modules_of_python(suites, m
     [
         ("agent", "nopp", AgentError, "did you mean 'nop'?"),
         ("world", "calender", WorldError, "did you mean 'calendar'?"),
+        ("world", "CartPole-v1", WorldError, "or write gym:CartPole-v1"),
         ("suite", "nothing-like-it", SuiteError, "known: "),
         ("world", "json:Nothing", WorldError, "name a class or function that it defines"),
         ("world", "no.such.module:World", WorldError, "check the name and the folder"),

@@ -220,7 +220,9 @@ def test_a_copy_of_what_is_guarded_is_not_watched():
         ("open", ("a.txt", "r", os.O_CLOEXEC), False, False),
         ("open", (os.devnull, "w", 0), False, False),
         ("open", ("a.txt", "w", 0), True, False),
+        ("open", ("/elsewhere/a.txt", "w", 0), True, True),
         ("os.remove", ("a.txt", -1), False, True),
+        ("os.rename", ("a.txt", "/elsewhere/a.txt", -1, -1), True, True),
         ("import", ("os", None), False, False),
     ],
 )
@@ -228,6 +230,6 @@ def test_what_a_copy_may_not_do_is_known_by_what_python_says_of_it(
     event, arguments, is_hidden, ends
 ):
     alone = Alone(print)
-    alone._is_hidden = is_hidden
+    alone._hidden = (str(Path.cwd()),) if is_hidden else ()
 
     assert alone._reaches_out(event, arguments) is ends

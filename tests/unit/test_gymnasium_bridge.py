@@ -440,3 +440,18 @@ def test_a_misfit_is_named(space, action, said):
 
 def test_everything_lies_in_no_space():
     assert misfit(None, object(), "it") == ""
+
+
+@pytest.mark.parametrize(
+    ("id", "code", "do"),
+    [
+        ("CartPole-v7", "CD-222", "did you mean CartPole-v"),
+        ("robots/Peg-v1", "CD-222", "written gym:robots:ID"),
+        ("nosuchmodule:Peg-v1", "CD-223", "check the module's name"),
+    ],
+)
+def test_an_id_that_is_not_there_is_refused_with_what_to_write(id, code, do):
+    with pytest.raises(WorldError, match=code) as refused:
+        GymWorld(id)
+
+    assert do in refused.value.do

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import random
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,10 +14,10 @@ import pytest
 
 from cleandesk.audit.certificate.recipes import prepare, reference_of, references, rig_of
 from cleandesk.audit.certificate.rig import Outcome, Recipe
+from cleandesk.audit.certificate.streams import named, put_states, seeding_lines, states_of, streams
 from cleandesk.bridges.rigs.excitation import Excitation
 from cleandesk.bridges.rigs.parts import Choice, Either, Few, Fixed, Grid, Row, Table, Words
 from cleandesk.bridges.rigs.spaces import generators
-from cleandesk.bridges.rigs.streams import named, put_states, seeding_lines, states_of, streams
 from cleandesk.errors import CleandeskError, WorldError
 from cleandesk.finding import registered
 
@@ -168,6 +171,19 @@ class OwnRig:
 
     def settle(self) -> None:
         """Nothing to settle."""
+
+
+class NearlyRig(OwnRig):
+    """A rig of somebody's own that is not finished."""
+
+    clock = None  # type: ignore[assignment]
+    write = None  # type: ignore[assignment]
+
+
+class PolicyRig(OwnRig):
+    """A rig that holds the policy, as an object."""
+
+    policy = SimpleNamespace(memory=[])
 
 
 class Wrapper:
@@ -337,6 +353,18 @@ def test_what_a_rig_does_not_have_is_not_offered() -> None:
     assert not any(hasattr(rig, name) for name in ("settle", "outside", "opaque"))
 
 
+def test_what_was_meant_as_a_rig_is_told_which_members_it_lacks() -> None:
+    with pytest.raises(WorldError, match="has 10 of the twelve") as caught:
+        made("NearlyRig")
+
+    assert caught.value.do == "give it these too: clock, write"
+
+
+def test_the_policy_that_a_rig_holds_is_no_description_of_it() -> None:
+    assert made("PolicyRig").policy == "the rig's own"
+    assert made("OwnRig").policy
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [("number", "CD-295"), ("no_actions", "CD-295")],
@@ -407,6 +435,12 @@ def test_an_unknown_scheme_or_factory_is_refused() -> None:
         prepare(Recipe(f"{HERE}:nothing"))
 
 
+def test_a_scheme_with_nothing_after_it_is_refused_with_how_to_see_what_there_is() -> None:
+    with pytest.raises(WorldError, match="nothing stands after stub:") as caught:
+        prepare(Recipe("stub:"))
+    assert "--sweep 'stub:*'" in caught.value.do
+
+
 def test_what_is_installed_is_listed_by_scheme() -> None:
     assert references("stub") == ["stub:clean", "stub:leaky", "stub:jitter"]
     assert "calendar" in references("object")
@@ -427,6 +461,24 @@ class Unbuildable:
 def test_the_digest_depends_on_the_arguments() -> None:
     assert made("Walk").model_hash() == made("Walk").model_hash()
     assert made("Walk").model_hash() != made("Walk", length=6).model_hash()
+
+
+# certificate: C-26
+def test_the_digest_depends_on_the_sources_of_all_that_is_imported_from_no_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = tmp_path / "their_controller.py"
+    helper.write_text("GAIN = 1.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = made("Walk").model_hash()
+
+    importlib.import_module("their_controller")
+    imported = made("Walk").model_hash()
+    helper.write_text("GAIN = 2.0\n")
+    edited = made("Walk").model_hash()
+
+    monkeypatch.delitem(sys.modules, "their_controller")
+    assert len({before, imported, edited}) == 3
 
 
 def test_a_script_has_the_lines_of_a_person_and_none_of_ours() -> None:

@@ -256,8 +256,10 @@ def _quiet() -> Iterator[None]:
 
 def _no_environment(gymnasium: Any, id: str) -> WorldError:
     name = id.rpartition(":")[2]
-    near = difflib.get_close_matches(name, list(gymnasium.registry), n=3)
-    module = "" if ":" in id else " (an id of another package is written gym:MODULE:ID)"
+    # Near enough to be a slip: names of one package are all a little alike.
+    near = difflib.get_close_matches(name, list(gymnasium.registry), n=3, cutoff=0.75)
+    package = shown(name.rpartition("/")[0] or "MODULE", 80)
+    module = "" if ":" in id else f" (an id of another package is written gym:{package}:ID)"
     return WorldError(
         "CD-222",
         f"Gymnasium knows no environment {shown(repr(name), 80)}",
@@ -267,11 +269,14 @@ def _no_environment(gymnasium: Any, id: str) -> WorldError:
 
 
 def _not_made(id: str, error: Exception) -> WorldError:
+    module = id.rpartition(":")[0]
+    is_absent = bool(module) and isinstance(error, ModuleNotFoundError) and error.name == module
+    make = "make `gymnasium.make` of it work first, with the same arguments"
     return WorldError(
         "CD-223",
         f"the environment could not be made: {type(error).__name__}: {shown(error, 300)}",
         where=f"world 'gym:{shown(id, 80)}'",
-        do="make `gymnasium.make` of it work first, with what stands under `with`",
+        do="check the module's name and the folder" if is_absent else make,
     )
 
 

@@ -109,6 +109,7 @@ def _declarations(
     help="Write JSON to FILE; with - print that alone.",
 )
 @click.option("--html", metavar="FILE", help="Write one page that needs no network.")
+@click.option("--script", metavar="FILE", help="Write the script that reproduces a leak.")
 @reporting
 def certify_command(
     world: str | None,
@@ -117,6 +118,7 @@ def certify_command(
     again: str | None,
     as_json: Target,
     html: str | None,
+    script: str | None,
     fleet: int | None,
     workers: int,
     write_reference: str | None,
@@ -140,7 +142,7 @@ def certify_command(
     In Python:
         cleandesk.certify("gym:BipedalWalker-v3", episodes=5)
     """  # noqa: D301 - click wants the control character
-    out = Out(as_json, html)
+    out = Out(as_json, html, script)
     given = {"WORLD": world, "--sweep": sweep, "--again": again}
     _require_one_subject(given, fleet, out)
     from cleandesk.cli.settings import Chosen
@@ -203,12 +205,21 @@ def _sweep(pattern: str, chosen: Chosen, workers: int, out: Out) -> NoReturn:
     from cleandesk.cli.settings import settings_for
     from cleandesk.view.stages import Stages
 
-    settings = chosen.over(settings_for(pattern, Path.cwd()))
+    def of_each(reference: str) -> Chosen:
+        return chosen.over(settings_for(reference, Path.cwd()))
+
+    settings = of_each(pattern)
     settings.read_known(pattern)
     with Stages(is_logged=True) as stages:
-        found = sweep(pattern, workers=workers, on_progress=stages, **settings.to_call())
+        found = sweep(
+            pattern,
+            workers=workers,
+            on_progress=stages,
+            of_each=lambda reference: of_each(reference).to_call(),
+            **settings.to_call(),
+        )
     pairs = zip(found.references, found.certificates, strict=True)
-    settled = [settle(one, settings.read_known(reference)) for reference, one in pairs]
+    settled = [settle(one, of_each(reference).read_known(reference)) for reference, one in pairs]
     out.finish_table(pattern, settled, found.took_s)
 
 

@@ -44,10 +44,12 @@ class Out:
     Attributes:
         json: Where JSON goes.
         html: File of the page, or None.
+        script: File of the script that reproduces a leak, or None.
     """
 
     json: Target
     html: str | None
+    script: str | None = None
 
     def require_folders(self) -> None:
         """Find out before a long run that its result can't be kept.
@@ -55,7 +57,7 @@ class Out:
         Raises:
             UsageError: CD-873, there is no such folder.
         """
-        paths = [self.html, None if self.json else self.json.path]
+        paths = [self.html, self.script, None if self.json else self.json.path]
         for path in paths:
             if path is not None and not Path(path).resolve().parent.is_dir():
                 raise _unwritable(path, "its folder does not exist")
@@ -68,6 +70,8 @@ class Out:
 
         certificate = settled.certificate
         status = FAILED if certificate.cls == "ERROR" else _STATUSES[certificate.status]
+        if self.script is not None:
+            self._keep_script(certificate.repro)
         self.finish(
             render_certificate(certificate, settled),
             to_json(certificate),
@@ -75,6 +79,13 @@ class Out:
             # A list of known leaks is strict: one that is fixed is a finding too.
             status if certificate.status == "UNKNOWN" else int(not settled.is_as_known),
         )
+
+    def _keep_script(self, text: str | None) -> None:
+        if text is not None:
+            _write(str(self.script), text)
+            return
+        said = "no script was written: there is no leak, or none that was reproduced by itself"
+        click.echo(said, err=True)
 
     def finish_table(self, heading: str, settled: Sequence[Settled], took_s: float) -> NoReturn:
         """Print and write many certificates; end with the status of the worst."""

@@ -41,6 +41,11 @@ _OPAQUE = (
     "make the handles listed as opaque anew in reset(), or register a reader for them so that "
     "the write can be named"
 )
+_TICKETED = "it has its ticket; once it is mended, take it off the list, which then fails"
+_READ = (
+    "what is declared is read after the reset all the same, so that episodes differ: restore it "
+    "in reset(), or give it a ticket with --known FILE"
+)
 _OUTSIDE = (
     "look for it outside the objects: files, environment variables, another process, the memory "
     "of a compiled library"
@@ -68,19 +73,25 @@ def declaration(path: str) -> str:
 
 
 def _of_failure(certificate: Certificate) -> list[str]:
-    leaks = [leak.path for leak in certificate.leaks if leak.kind == "leak" and not leak.ticket]
+    found = [leak for leak in certificate.leaks if leak.kind == "leak"]
+    leaks = [leak.path for leak in found if not leak.ticket]
+    blocking = [item for item in certificate.checks if item.blocks and item.status is Status.FAIL]
+    if found and not leaks:
+        return [f"see the check {shown(item.name)}" for item in blocking[:1]] or [_TICKETED]
     inside = _handle_around(leaks, certificate)
     if inside:
         return [f"make {inside} anew in reset(): what is in it can't be put back from outside"]
+    open_ = [path for path in leaks if not _is_declared(path, certificate)]
+    if leaks and not open_:
+        return [_READ]
     if leaks:
         what = "it" if len(leaks) == 1 else "them"
-        return [f"restore {what} in reset(){_OR}", *_declared(leaks)]
+        return [f"restore {what} in reset(){_OR}", *_declared(open_)]
     problems = [item for item in certificate.declared if item.problem]
     if problems:
         return [f"mend the declaration {shown(problems[0].pattern)}"]
     if certificate.first_divergence is not None:
         return [_OPAQUE if certificate.opaque else _OUTSIDE]
-    blocking = [item for item in certificate.checks if item.blocks and item.status is Status.FAIL]
     return [f"see the check {shown(item.name)}" for item in blocking[:1]]
 
 
@@ -97,6 +108,10 @@ def _handle_around(leaks: Sequence[str], certificate: Certificate) -> str:
         ),
         "",
     )
+
+
+def _is_declared(path: str, certificate: Certificate) -> bool:
+    return any(path in item.paths for item in certificate.declared if not item.problem)
 
 
 def _declared(paths: Iterable[str]) -> list[str]:

@@ -86,6 +86,8 @@ def judged(world: str | Callable[..., Any], known: Known, /, **chosen: Any) -> S
     Raises:
         UsageError: CD-875 and CD-876, the world can't be built in another process.
     """
+    # An error's text says what is wrong and what to do; our lines above it would hide it.
+    __tracebackhide__ = True
     from cleandesk.audit.certificate.certify import certify
 
     reference, folders = reference_of(world)
@@ -130,6 +132,7 @@ def reference_of(world: object) -> tuple[str, tuple[str, ...]]:
     Raises:
         UsageError: CD-875, another process can't make it.
     """
+    __tracebackhide__ = True
     if isinstance(world, str):
         return world, (str(Path.cwd()),)
     if isinstance(world, functools.partial):
@@ -142,7 +145,7 @@ def reference_of(world: object) -> tuple[str, tuple[str, ...]]:
     if not callable(world) or name is None or hasattr(world, "__self__"):
         raise _unreachable(*_built(world))
     if "<" in name or module is None or file is None:
-        what = "a lambda" if "<lambda>" in name else f"{name}, which no module holds at its top"
+        what = "a lambda" if "<lambda>" in name else f"{name}, which no module holds at its top,"
         raise _unreachable(
             what, "define it at the top of a module and pass it, or 'package.module:make'"
         )
@@ -166,11 +169,19 @@ def _built(world: object) -> tuple[str, str]:
     known = getattr(spec, "id", None)
     kind = shown(type(world).__name__, 60)
     if known is not None:
-        return f"a {kind} that is built already", f"pass 'gym:{shown(known, 100)}'"
+        module = _registrar(spec)
+        return f"a {kind} that is built already", f"pass 'gym:{module}{shown(known, 100)}'"
     return (
-        f"a {kind}, which is no function or class",
+        f"a {kind}, which is no function or class,",
         "pass a function at the top of a module that makes it, or 'package.module:make'",
     )
+
+
+def _registrar(spec: object) -> str:
+    """Return ``PACKAGE:`` where the environment is of another package than Gymnasium."""
+    entry = getattr(spec, "entry_point", None)
+    package = entry.partition(":")[0].partition(".")[0] if isinstance(entry, str) else ""
+    return f"{shown(package, 100)}:" if package not in {"", "gymnasium", "__main__"} else ""
 
 
 def _unreachable(what: str, do: str) -> UsageError:
@@ -184,6 +195,7 @@ def _unreachable(what: str, do: str) -> UsageError:
 
 def _require_registered(reference: str) -> None:
     """Say so where an id is registered in this process alone, as by a conftest.py."""
+    __tracebackhide__ = True
     name = reference.partition(":")[2]
     registration = sys.modules.get("gymnasium.envs.registration")
     if registration is not None and name in registration.registry:

@@ -112,11 +112,16 @@ def _known(settled: Settled | None) -> list[str]:
         return []
     tickets = list(dict.fromkeys(leak.ticket for leak in settled.certificate.leaks if leak.ticket))
     if settled.is_as_known:
-        return labelled("known", [f"as listed: {few(tickets)}" if tickets else "as listed"])
+        said = f"as listed: {few(tickets)}" if tickets else "as listed"
+        return labelled("known", [f"{said} (exit status 0)"])
     # Without a list everything is new: nothing to say of that.
-    return labelled(
-        "known", [f"NOT AS LISTED: {shown(settled.why, 300)}"] if tickets or settled.fixed else []
-    )
+    if not (tickets or settled.fixed):
+        return []
+    is_unknown = settled.certificate.status is Status.UNKNOWN
+    # certificate: C-54, C-92
+    do = ["take off the list what is gone"] if settled.fixed else []
+    said = f"NOT AS LISTED: {shown(settled.why, 300)}"
+    return labelled("known", [said if is_unknown else f"{said} (exit status 1)", *do])
 
 
 def _rest(certificate: Certificate) -> list[list[str]]:
@@ -147,12 +152,17 @@ def _leaks(certificate: Certificate, most: int) -> list[str]:
         texts += [*_leak(leak), *((_DEEPER, fact) for fact in own if not shared)]
     lines: list[str] = []
     for place, (depth, text) in enumerate(texts):
-        # Cut and not wrapped, so that a screen can be reckoned with.
+        # Never more than two lines each, so that a screen can be reckoned with.
         label = "leaked" if place == 0 else ""
-        lines.append(f"{label:<{LABEL}}{' ' * depth}{shown(text, WIDTH - LABEL - depth)}")
+        room = WIDTH - LABEL - depth
+        cut = shown(text, room if depth == 0 else 2 * room - _DEEPER)
+        for line in textwrap.wrap(cut, room, break_on_hyphens=False):
+            lines.append(f"{label:<{LABEL}}{' ' * depth}{line}")
+            label = ""
     if len(leaks) > most:
         lines.append(f"{'':<{LABEL}}+{len(leaks) - most} more in --json")
-    lines += [f"{'':<{LABEL}}all: {shown(fact, _INNER - len('all: '))}" for fact in shared]
+    for fact in shared:
+        lines += labelled("", [f"all: {fact}"])
     return lines
 
 
@@ -360,7 +370,9 @@ def _script(text: str | None) -> list[str]:
     # Not cut and not wrapped: it is there to be copied.
     lines = [shown(line.replace("\t", "    "), 10_000) for line in text.splitlines()]
     indented = [f"    {line}".rstrip() for line in lines]
-    return [f"{'script':<{LABEL}}reproduces it without cleandesk", "", *indented]
+    # certificate: C-55
+    said = "reproduces it without cleandesk; --script FILE keeps it"
+    return [f"{'script':<{LABEL}}{said}", "", *indented]
 
 
 def _wrapped(text: str) -> list[str]:

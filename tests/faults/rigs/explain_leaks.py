@@ -53,6 +53,16 @@ class Stacked(Counter):
         self._last = 1.0 + action
 
 
+class StackedLater(Stacked):
+    """The same, of an attribute that the first step makes: a class says what it is before."""
+
+    _last = 0.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        del self._last
+
+
 class TwoWrites(Counter):
     """Either of two fields alone is enough to differ; a third follows from both; one is unread."""
 

@@ -112,7 +112,14 @@ def _maker_of(recipe: Recipe) -> tuple[Maker, str]:
     reference = recipe.reference
     if "<lambda>" in reference or "<locals>" in reference:
         raise unreachable(reference)
-    scheme, _, rest = reference.partition(":")
+    scheme, colon, rest = reference.partition(":")
+    if colon and not rest and scheme in registered("rig"):
+        raise WorldError(
+            "CD-291",
+            f"nothing stands after {scheme}:",
+            where=f"rig {shown(repr(reference), 80)}",
+            do=f"see what there is: cleandesk certify --sweep '{scheme}:*', or name one of it",
+        )
     # What has a dot is a module or a file: then the installed packages need not be searched.
     is_scheme = rest and "." not in scheme and not Path(scheme).exists()
     if is_scheme and scheme != _OBJECT and scheme in registered("rig"):

@@ -160,10 +160,23 @@ def _is_forkable(served: Served) -> bool:
 
 def _failure(name: str, error: BaseException) -> list[str]:
     if isinstance(error, RigRaisedError):
-        return [RIG, error.stage, text_of(error.error), "", ""]
+        return [RIG, error.stage, _words_of(error.error), "", ""]
     if isinstance(error, CleandeskError):
         return [OURS, error.code, error.message, error.where, error.do]
     return [RIG, name, text_of(error), "", ""]
+
+
+def _words_of(error: BaseException) -> str:
+    if isinstance(error, CleandeskError):
+        # In one line, with what to do and without the class.
+        return "; ".join(filter(None, [f"{error.code} {error.message}", error.do]))
+    return text_of(error)
+
+
+def _policy_of(rig: Any) -> str:
+    said = getattr(rig, "policy", "")
+    # Words: a rig may well hold its policy, the object, under that name.
+    return said if isinstance(said, str) and said else "drawn by the rig"
 
 
 def _build(served: Served, values: dict[str, Any]) -> dict[str, Any]:
@@ -175,7 +188,7 @@ def _build(served: Served, values: dict[str, Any]) -> dict[str, Any]:
         "harness": rig.harness,
         "name": rig.name,
         "not_private": list(settled.not_checked),
-        "policy": str(getattr(rig, "policy", "drawn by the rig")),
+        "policy": _policy_of(rig),
     }
 
 

@@ -1,12 +1,13 @@
-"""The random streams that an environment owns, found by a short look through its objects.
+"""The random streams that a rig owns, found by a short look through its objects.
 
-An unseeded reset goes on from where they stand. A fresh build can be compared with it only
-after its own streams were put there.
+Under a reset without a seed they go on by design. A fresh build is comparable only after
+its streams were put where those of the judged rig stood before its reset.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -14,11 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from cleandesk.audit.certificate.walk.plans import is_a, own_of
 from cleandesk.state import decode, encode
 from cleandesk.state.canon import ALL_BYTES
 from cleandesk.state.reference import spelled
 
 _MOST_OBJECTS = 20_000
+_FEW = 4
+_EXPRESSION = re.compile(r"env(\.[A-Za-z_]\w*|\[\d+\])*")
 _NEVER = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, str, bytes, np.ndarray)
 
 
@@ -35,7 +39,7 @@ def streams(roots: Mapping[str, object]) -> dict[str, Any]:
     seen: dict[int, Any] = {}
     while waiting and len(seen) < _MOST_OBJECTS:
         path, value = waiting.popleft()
-        if id(value) in seen or isinstance(value, _NEVER):
+        if id(value) in seen or is_a(value, *_NEVER):
             continue
         seen[id(value)] = value
         if is_stream(value):
@@ -47,14 +51,26 @@ def streams(roots: Mapping[str, object]) -> dict[str, Any]:
 
 def is_stream(value: Any) -> bool:
     """Tell whether ``value`` is a generator whose state can be read and put."""
-    if isinstance(value, random.Random):
-        return not isinstance(value, random.SystemRandom)
-    return isinstance(value, np.random.Generator | np.random.RandomState)
+    if is_a(value, random.Random):
+        return not is_a(value, random.SystemRandom)
+    return is_a(value, np.random.Generator, np.random.RandomState)
 
 
 def states_of(found: Mapping[str, Any]) -> bytes:
     """Return the states of generators, as bytes that any process can read."""
     return encode({path: _state(each) for path, each in found.items()}, inline_bytes=ALL_BYTES)
+
+
+def put_states(found: Mapping[str, Any], states: bytes) -> None:
+    """Put generators in the states that ``states_of`` returned.
+
+    Raises:
+        LookupError: There is no such generator here.
+    """
+    for path, state in decode(states).items():
+        if path not in found:
+            raise LookupError(f"no generator at {path}")
+        _put(found[path], state)
 
 
 def global_states() -> bytes:
@@ -73,6 +89,40 @@ def put_global_states(states: bytes) -> None:
     np.random.set_state(of_numpy)
 
 
+def seed_all(found: Mapping[str, Any], seed: int) -> None:
+    """Put each generator in the state that a new one of its kind, seeded so, would have."""
+    for each in found.values():
+        if isinstance(each, random.Random):
+            each.seed(seed)
+        elif isinstance(each, np.random.RandomState):
+            each.set_state(np.random.RandomState(seed).get_state(legacy=False))
+        else:
+            each.bit_generator.state = type(each.bit_generator)(seed).state
+
+
+def seeding_lines(found: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return ``seed_all`` as a person writes it, or None where a path is no expression."""
+    if not found or not all(_EXPRESSION.fullmatch(path) for path in found):
+        return None
+    lines = []
+    for path, each in found.items():
+        if isinstance(each, random.Random):
+            lines.append(f"{path}.seed(seed)")
+        elif isinstance(each, np.random.RandomState):
+            lines.append(f"{path}.set_state(np.random.RandomState(seed).get_state())")
+        else:
+            kind = type(each.bit_generator).__name__
+            lines.append(f"{path}.bit_generator.state = np.random.{kind}(seed).state")
+    return tuple(lines)
+
+
+def named(found: Mapping[str, Any]) -> str:
+    """Return a few of the paths of generators, for people."""
+    few = [*found][:_FEW]
+    more = f" and {len(found) - _FEW} more" if len(found) > _FEW else ""
+    return f"{', '.join(few)}{more}" if few else "none was found"
+
+
 def _state(stream: Any) -> Any:
     if isinstance(stream, random.Random):
         return stream.getstate()
@@ -81,15 +131,23 @@ def _state(stream: Any) -> Any:
     return stream.bit_generator.state
 
 
+def _put(stream: Any, state: Any) -> None:
+    if isinstance(stream, random.Random):
+        stream.setstate(state)
+    elif isinstance(stream, np.random.RandomState):
+        stream.set_state(state)
+    else:
+        stream.bit_generator.state = state
+
+
 def _inside(value: Any) -> Iterator[tuple[Any, Any]]:
-    if isinstance(value, dict):
+    if is_a(value, dict):
         yield from list(value.items())
-    elif isinstance(value, list | tuple | deque):
+    elif is_a(value, list, tuple, deque):
         yield from enumerate(value)
     else:
-        held = getattr(value, "__dict__", None)
-        if isinstance(held, dict):
-            yield from sorted(held.items(), key=lambda item: str(item[0]))
+        # What a class says of its attributes may be anything, and may never end.
+        yield from sorted(own_of(value).items(), key=lambda item: str(item[0]))
 
 
 def _is_space(value: Any) -> bool:

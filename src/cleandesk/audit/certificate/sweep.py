@@ -7,7 +7,7 @@ is a row beside the others.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -108,6 +108,7 @@ def sweep(
     workers: int = 1,
     on_progress: Progress | None = None,
     on_row: Callable[[str, Certificate], None] | None = None,
+    of_each: Callable[[str], Mapping[str, Any]] | None = None,
     **settings: Any,
 ) -> Sweep:
     """Judge everything that is installed and fits ``pattern``.
@@ -117,6 +118,7 @@ def sweep(
         workers: How many are judged at a time.
         on_progress: Told in a few words what is done.
         on_row: Called with each reference and its certificate as it is made.
+        of_each: Returns what is to be otherwise for a reference, as ``settings``.
         settings: As ``certify`` takes them; ``budget_s`` is that of each one.
 
     Raises:
@@ -135,7 +137,11 @@ def sweep(
         if on_row is not None:
             on_row(job.reference, certificate)
 
-    jobs = [Job(each, settings, each) for each in references]
+    own = {each: {**settings, **(of_each(each) if of_each else {})} for each in references}
+    for each in references:
+        # Before the first is judged: a slip in the last must not cost the others.
+        Settings(**own[each])
+    jobs = [Job(each, own[each], each) for each in references]
     found = certify_each(jobs, workers=workers, on_done=tell)
     took_s = round(time.monotonic() - started, 3)
     return Sweep(pattern, tuple(references), tuple(found), took_s)

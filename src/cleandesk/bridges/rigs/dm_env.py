@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cleandesk.audit.certificate.rig import Declared, Outcome, Script
+from cleandesk.audit.certificate.streams import named, seed_all, seeding_lines, streams
 from cleandesk.bridges.rigs.driver import PLAIN, Written, held, wrapped
 from cleandesk.bridges.rigs.excitation import POLICY, Excitation
 from cleandesk.bridges.rigs.provenance import made_of, model_of, version_of
 from cleandesk.bridges.rigs.specs import part_of_spec
-from cleandesk.bridges.rigs.streams import named, seed_all, seeding_lines, streams
 
 
 class DmEnvDriver:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cleandesk.audit.certificate.rig import Declared, Outcome, Recipe, Script
+from cleandesk.audit.certificate.streams import put_states, states_of, streams
 from cleandesk.bridges.rigs.driver import Driver, Written, stack_of
 from cleandesk.bridges.rigs.provenance import digest_of
 from cleandesk.bridges.rigs.quiet import headless, quiet
-from cleandesk.bridges.rigs.streams import put_states, states_of, streams
 from cleandesk.errors import WorldError, shown
 from cleandesk.state import Pattern, decode, encode
 from cleandesk.state.canon import ALL_BYTES

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cleandesk.audit.certificate.rig import Declared, Outcome, Script
-from cleandesk.audit.certificate.walk.plans import plan_of
+from cleandesk.audit.certificate.walk.plans import own_of
 
 PLAIN = '''def plain(value):
     """Arrays and numbers of numpy as lists and numbers, all the way down."""
@@ -80,16 +79,6 @@ class Driver(Protocol):
 def held(owner: object, name: str) -> Any:
     """Return what ``owner`` itself has under ``name``, without running a line of its code."""
     return own_of(owner).get(name)
-
-
-def own_of(owner: object) -> dict[str, Any]:
-    """Return the attributes and slots of ``owner`` itself, without running a line of its code."""
-    plan = plan_of(type(owner))
-    found = dict(plan.attributes(owner)) if plan.attributes is not None else {}
-    for name, read in plan.slots:
-        with contextlib.suppress(AttributeError):  # it is empty
-            found[name] = read(owner)
-    return found
 
 
 def wrapped(env: object, *links: str, innermost: object = None) -> dict[str, object]:

@@ -30,6 +30,8 @@ _MEMBERS = (
     "write",
     "close",
 )
+_WORDS = ("name", "harness")
+_OF_RIGS_ALONE = ("model_hash", "roots")
 
 
 class ObjectMaker:
@@ -112,7 +114,8 @@ class FoundRig:
             self._rig = rig
         take_optional(self, self._rig)
         self.name, self.harness = str(self._rig.name), str(self._rig.harness)
-        self.policy = str(getattr(self._rig, "policy", "the rig's own"))
+        said = getattr(self._rig, "policy", "")
+        self.policy = said if isinstance(said, str) and said else "the rig's own"
         self.is_forkable = bool(getattr(self._rig, "is_forkable", True))
 
     def reset(self, seed: int) -> Outcome:
@@ -187,10 +190,24 @@ class FoundRig:
 
 
 def is_rig(made: Any) -> bool:
-    """Tell whether a factory returned a rig of its own: it has the twelve members."""
-    return all(callable(getattr(made, name, None)) for name in _MEMBERS) and all(
-        hasattr(made, name) for name in ("name", "harness")
-    )
+    """Tell whether a factory returned a rig of its own: it has the twelve members.
+
+    Raises:
+        WorldError: CD-295, it can only have been meant as one, and lacks some of them.
+    """
+    missing = [name for name in _MEMBERS if not callable(getattr(made, name, None))]
+    missing += [name for name in _WORDS if not hasattr(made, name)]
+    if not missing:
+        return True
+    # No environment has these; whoever wrote them wrote a rig.
+    if any(callable(getattr(made, name, None)) for name in _OF_RIGS_ALONE):
+        raise WorldError(
+            "CD-295",
+            f"a {type(made).__qualname__} has {12 - len(missing)} of the twelve members of a rig",
+            where=f"a {type(made).__module__}.{type(made).__qualname__}",
+            do=f"give it these too: {', '.join(missing)}",
+        )
+    return False
 
 
 def driver_of(made: Any) -> Driver:

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cleandesk.audit.certificate.rig import Declared, Outcome, Script
+from cleandesk.audit.certificate.streams import named, seed_all, seeding_lines, streams
 from cleandesk.bridges.rigs.driver import PLAIN, Written, wrapped
 from cleandesk.bridges.rigs.excitation import POLICY, Excitation
 from cleandesk.bridges.rigs.parts import Fixed, Part
 from cleandesk.bridges.rigs.provenance import made_of
 from cleandesk.bridges.rigs.spaces import generators, part_of
-from cleandesk.bridges.rigs.streams import named, seed_all, seeding_lines, streams
 from cleandesk.errors import WorldError, shown
 
 

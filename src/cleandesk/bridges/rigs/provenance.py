@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import sys
-from collections.abc import Iterable, Mapping
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from cleandesk.finding import source_digest
@@ -24,18 +27,40 @@ _ENGINES = (
     "pymunk",
     "torch",
 )
+_NOT_OWN = frozenset({"__main__", "__mp_main__", "cleandesk", "cleandesk_pytest"})
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_STANDARD = sysconfig.get_path("stdlib")
 
 
 def made_of(owners: Iterable[object]) -> dict[str, Any]:
-    """Return the versions and source digests of what the classes of ``owners`` come from."""
+    """Return the versions and source digests of what the classes of ``owners`` come from.
+
+    Also the digest of every module that comes from no installed package: the list of files
+    of a package in development says nothing of what is in them.
+    """
     kinds = {type(owner) for owner in owners}
     tops = {str(kind.__module__).partition(".")[0] for kind in kinds}
     tops |= {name for name in _ENGINES if name in sys.modules}
     sources = {f"{kind.__module__}:{kind.__qualname__}": source_digest(kind) for kind in kinds}
     return {
+        "own": dict(sorted(_own_sources())),
         "sources": dict(sorted(sources.items())),
         "versions": {name: version_of(name) for name in sorted(tops - {"builtins", "__main__"})},
     }
+
+
+def _own_sources() -> Iterator[tuple[str, str]]:
+    """Return the imported modules that lie in no installed package, with their digests."""
+    for name, module in tuple(sys.modules.items()):
+        place = getattr(module, "__file__", None)
+        if not isinstance(place, str) or name.partition(".")[0] in _NOT_OWN:
+            continue
+        path = Path(place)
+        if path.suffix == ".py" and not (
+            _INSTALLED & set(path.parts) or path.is_relative_to(_STANDARD)
+        ):
+            with contextlib.suppress(OSError):
+                yield name, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @functools.cache

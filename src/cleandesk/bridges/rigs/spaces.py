@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from cleandesk.audit.certificate.rig import Declared
-from cleandesk.audit.certificate.walk.plans import is_a
-from cleandesk.bridges.rigs.driver import own_of
+from cleandesk.audit.certificate.walk.plans import is_a, own_of
 from cleandesk.bridges.rigs.parts import Choice, Either, Few, Grid, Part, Row, Table, Words
 from cleandesk.errors import WorldError, shown
 from cleandesk.state.reference import spelled

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from cleandesk.audit.certificate.rig import Declared, Outcome, Recipe, Rig, Script
-from cleandesk.audit.certificate.walk.plans import is_a
+from cleandesk.audit.certificate.walk.plans import is_a, own_of
 from cleandesk.bridges.rigs.driven import SEEDED, DrivenRig
-from cleandesk.bridges.rigs.driver import Written, own_of
+from cleandesk.bridges.rigs.driver import Written
 from cleandesk.bridges.rigs.excitation import POLICY, Excitation
 from cleandesk.bridges.rigs.keeper import Keeper
 from cleandesk.bridges.rigs.parts import Part

@@ -15,6 +15,7 @@ from cleandesk.verdict import Status
 Told = Mapping[str, Mapping[str, str]]
 
 _MOST_NAMED = 6
+_DRAWN = 5
 
 
 def alias(changes: Sequence[Mapping[str, Any]], steps: int) -> Check:
@@ -128,12 +129,40 @@ def outside_names(fresh: Told, judged: Told) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for part in sorted(fresh.keys() | judged.keys()):
         one, other = fresh.get(part, {}), judged.get(part, {})
+        same = _renamed(one, other)
         for name in sorted(one.keys() | other.keys()):
+            if name in same:
+                continue
             sides = one.get(name), other.get(name)
             if sides[0] != sides[1]:
                 path = spelled(("outside", part, name) if name else ("outside", part))
                 found[path] = (_side(sides[0]), _side(sides[1]))
     return found
+
+
+def _renamed(one: Mapping[str, str], other: Mapping[str, str]) -> frozenset[str]:
+    """Return the names on one side only that are one thing under two names drawn by chance."""
+    found: set[str] = set()
+    rest = sorted(other.keys() - one.keys())
+    for name in sorted(one.keys() - other.keys()):
+        for twin in rest:
+            if one[name] == other[twin] and _is_drawn(name, twin):
+                found |= {name, twin}
+                rest.remove(twin)
+                break
+    return frozenset(found)
+
+
+def _is_drawn(name: str, twin: str) -> bool:
+    """Tell whether two names differ in nothing but a run of characters as a random name has."""
+    if len(name) != len(twin):
+        return False
+    apart = [place for place, (a, b) in enumerate(zip(name, twin, strict=True)) if a != b]
+    runs = (text[apart[0] : apart[-1] + 1] for text in (name, twin))
+    # A counter or a seed in a name is short or of digits alone, and stays a difference.
+    return len(apart) >= _DRAWN and all(
+        run.replace("_", "").isalnum() and not run.isdigit() for run in runs
+    )
 
 
 def _side(text: str | None) -> str:

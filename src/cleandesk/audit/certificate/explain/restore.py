@@ -196,8 +196,11 @@ class _Search:
             return None
         built = self._fresh.built
         apart = [path for path in built if built[path] != before.get(path)]
-        pool = self._fresh.units(dict.fromkeys(apart, ()))
-        if not pool or not self._passes(BEFORE, pool):
+        # What an episode made is what the reset found too; tried last, for a rig may need it.
+        made = [path for path in before if path not in built]
+        pools = (self._fresh.units(dict.fromkeys(each, ())) for each in (apart, [*apart, *made]))
+        pool = next((each for each in pools if each and self._passes(BEFORE, each)), None)
+        if pool is None:
             return None
         least = self._least(pool, lambda some: self._passes(BEFORE, some), BEFORE)
         cleared = self._cleared(BEFORE, least, units)

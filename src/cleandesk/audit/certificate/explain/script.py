@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import indent, wrap
 from typing import Any
 
+from cleandesk.audit.certificate.explain import running
 from cleandesk.audit.certificate.explain.shrink import Episode, Shrunk
 from cleandesk.audit.certificate.rig import Recipe, Script
 from cleandesk.errors import shown
@@ -262,10 +263,9 @@ def _run(place: Path, where: str, private: Path, limit_s: float) -> tuple[int | 
         "SDL_VIDEODRIVER": "dummy",
         "TMPDIR": str(private),
     }
-    environment.pop("PYTHONPATH", None)
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(  # noqa: S603 - the very script that is handed out
-            [sys.executable, "-P", str(place)],
+            [sys.executable, "-P", "-m", running.__name__, str(place)],
             cwd=where,
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -39,23 +39,24 @@ _OF_FILES = frozenset(
         "sqlite3.connect",
     }
 )
+_PATHS = (str, bytes, os.PathLike)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 class Alone:
     """While it is entered, this process ends before it reaches outside itself.
 
-    Where folders can be hidden, it may write: nobody else sees it.
+    Where a folder is hidden, it may write there: nobody else sees it.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         """Take what is told why, just before the end."""
         self._tell = tell
         self._is_on = False
-        self._is_hidden = False
+        self._hidden: tuple[str, ...] = ()
 
     def __enter__(self) -> None:
-        self._is_hidden = not hide().not_checked
+        self._hidden = tuple(hide().places)
         # What is imported late would be written down beside its source.
         sys.dont_write_bytecode = True
         sys.addaudithook(self._hear)
@@ -77,9 +78,17 @@ class Alone:
     def _reaches_out(self, event: str, arguments: tuple[Any, ...]) -> bool:
         if event in _ALWAYS:
             return True
-        if self._is_hidden:
-            return False
-        return event in _OF_FILES or (event == "open" and _writes(arguments))
+        if event == "open":
+            return _writes(arguments) and not self._is_hidden(arguments[:1])
+        return event in _OF_FILES and not self._is_hidden(arguments)
+
+    def _is_hidden(self, named: tuple[Any, ...]) -> bool:
+        """Tell whether what an event names lies in hidden folders; a number is an open file."""
+        paths = [os.path.abspath(os.fsdecode(each)) for each in named if isinstance(each, _PATHS)]  # noqa: PTH100 - resolving would look at the disk
+        return bool(self._hidden) and all(
+            any(path == place or path.startswith(f"{place}/") for place in self._hidden)
+            for path in paths
+        )
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:

@@ -93,7 +93,8 @@ class GuardReport:
         each = 1000 * self.cost_s / self.checked if self.checked else 0.0
         lines = [
             f"{self.resets} resets, {self.checked} compared with a fresh build, "
-            f"{self.traced} of them by steps too; {len(self.findings)} leaks",
+            f"{self.traced} of them by steps too; "
+            f"{len(self.findings)} {'leak' if len(self.findings) == 1 else 'leaks'}",
             f"cost {self.cost_s:.3f} s ({100 * self.share:.2f} % of {self.elapsed_s:.0f} s, "
             f"{each:.2f} ms for each comparison)",
             *([f"stopped: {self.problem}"] if self.problem else []),

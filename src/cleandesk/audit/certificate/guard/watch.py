@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from cleandesk.audit.certificate.guard.asking import Referee
@@ -74,7 +76,7 @@ class Guard:
         self._pid = os.getpid()
         self._began = time.perf_counter()
         self._cost_s = 0.0
-        self._counts = {"checked": 0, "resets": 0, "skipped": 0, "traced": 0}
+        self._counts = {"checked": 0, "judged": 0, "resets": 0, "skipped": 0, "traced": 0}
         self._since = 0
         self._pending: _Check | None = None
         self._first: dict[str, int] = {}
@@ -139,6 +141,7 @@ class Guard:
         try:
             if not self._problem and os.getpid() == self._pid:
                 self.collect()
+                self._tell_of_none()
         finally:
             self._stop("it was closed")
 
@@ -207,6 +210,7 @@ class Guard:
             return
         if said.get("steps_problem"):
             self._not_checked[f"guard: steps, since {shown(said['steps_problem'])}"] = None
+        self._counts["judged"] += not check.is_control
         paths = [path for path, _ in said["differing"]]
         for path in paths:
             self._first.setdefault(path, check.reset)
@@ -247,13 +251,20 @@ class Guard:
         elif on_leak == "raise":
             raise LeakError("CD-863", str(found), do="see env.guard.report() for all of it")
         else:
-            warnings.warn(str(found), LeakWarning, stacklevel=5)
+            _warn(str(found))
+
+    def _tell_of_none(self) -> None:
+        """Say so where the loop ended before any reset that was due was judged."""
+        resets = self._counts["resets"] - self._counts["skipped"]
+        if resets > self._terms.every and not self._counts["judged"] and not self._problem:
+            _warn(
+                f"none of {resets} resets of {self._name} was judged: the loop ended before a "
+                "fresh build was there to compare with, which takes some seconds"
+            )
 
     def _stand_down(self, problem: str) -> None:
         self._stop(shown(problem, 500))
-        warnings.warn(
-            f"{self._name} is guarded no more: {self._problem}", LeakWarning, stacklevel=6
-        )
+        _warn(f"{self._name} is guarded no more: {self._problem}")
 
     def _stop(self, why: str) -> None:
         if self._problem or os.getpid() != self._pid:
@@ -287,13 +298,23 @@ def _make_generator(env: Any) -> None:
             _ = inner.np_random
 
 
+def _warn(text: str) -> None:
+    """Warn at the line of the loop, and not at one of the guard's own."""
+    level, frame = 1, sys._getframe()
+    own = (str(Path(__file__).parent), contextlib.__file__)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(own):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, LeakWarning, stacklevel=level)
+
+
 def _unwatched() -> None:
     return None
 
 
-def _order(row: tuple[str, str]) -> tuple[bool, str]:
-    # What the environment itself holds first.
-    return row[0].startswith("["), row[0]
+def _order(row: tuple[str, str]) -> tuple[bool, bool, str]:
+    # What the environment itself holds first, then its wrappers, then what is shared.
+    path = row[0]
+    return path.startswith("["), not path.startswith("env."), path
 
 
 def _end(copy: int | None) -> None:

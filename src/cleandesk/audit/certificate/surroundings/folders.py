@@ -1,16 +1,18 @@
 """Folders that a device alone sees, so that two rigs never meet in a file.
 
-Where this process may mount, what it writes below its working folder, its home and the
-folders for temporary files goes to memory of its own, at the same paths, also at ones
-that a rig has written down. Elsewhere it gets a folder for temporary files.
+Where this process may mount, what it writes goes to memory of its own, at the same paths,
+also at ones that a rig has written down: below its working folder, its home, the folders
+for temporary files and those of shared memory, what it imports from, and whatever else it
+may write to at the top. Elsewhere it gets a folder for temporary files.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +21,12 @@ from cleandesk.surfaces.process.parts import private_temp
 
 _NOT_HIDDEN = "folders: what two devices write to one path they both see"
 _SHARED = ("/tmp", "/var/tmp")  # noqa: S108 - hidden from the rig, never written
+_MEMORY = "/dev/shm"  # noqa: S108 - as above
+_FINDS_MEMORY = (2, 34)
+"""From this version on the C library takes that place, whatever is mounted there."""
+
+_SYSTEM = frozenset({"dev", "proc", "sys"})
+"""File systems of the kernel's own; nothing there is a file that lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +73,26 @@ def _mounted() -> Hidden:
     here = Path.cwd()
     mounts.hold(lambda: None)
     hidden: dict[str, str] = {}
-    left: list[str] = []
+    left: dict[str, list[str]] = {}
     with _memory() as way:
         for place in wanted:
             if any(_is_below(place, Path(done)) for done in hidden):
                 continue
             if any(_is_below(point, place) and point != place for point in points):
-                left.append(f"folders: what is written below {place}, where others are mounted")
+                left.setdefault("where others are mounted", []).append(str(place))
                 continue
             try:
                 hidden[str(place)] = _cover(place, way, len(hidden))
             except OSError as error:
-                left.append(f"folders: what is written below {place} ({error.strerror})")
+                left.setdefault(str(error.strerror), []).append(str(place))
     # The same path leads to the covered folder from now on.
     os.chdir(here)
-    return Hidden(hidden, tuple(left))
+    return Hidden(hidden, tuple(_left(left)))
+
+
+def _left(left: Mapping[str, list[str]]) -> Iterator[str]:
+    for why, places in left.items():
+        yield f"folders: what is written below {', '.join(places)} ({why})"
 
 
 @contextlib.contextmanager
@@ -116,9 +129,27 @@ def _cover(place: Path, way: Path, number: int) -> str:
 
 def _places() -> list[Path]:
     """Return the folders in which a rig may write, the outer ones first."""
-    named: Iterable[str] = (*_SHARED, tempfile.gettempdir(), str(Path.cwd()), _home())
+    named = [*_SHARED, tempfile.gettempdir(), str(Path.cwd()), _home()]
+    named += [_MEMORY] if _library_version() >= _FINDS_MEMORY else []
     found = {Path(name).resolve() for name in named if name and Path(name).is_dir()}
+    # Of others only what this user may write to: inside, a covered folder is always his.
+    more = {each.resolve() for each in (*_at_the_top(), *map(Path, sys.path)) if each.is_dir()}
+    found |= {each for each in more if os.access(each, os.W_OK)}
     return sorted((each for each in found if each != Path("/")), key=lambda each: len(each.parts))
+
+
+def _at_the_top() -> list[Path]:
+    with contextlib.suppress(OSError):
+        return sorted(each for each in Path("/").iterdir() if each.name not in _SYSTEM)
+    return []
+
+
+def _library_version() -> tuple[int, ...]:
+    try:
+        version = (os.confstr("CS_GNU_LIBC_VERSION") or "").rpartition(" ")[2]
+        return tuple(map(int, version.split(".")))
+    except (ValueError, OSError):
+        return ()
 
 
 def _home() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import sys
 from collections.abc import Callable, Mapping
@@ -145,3 +146,13 @@ def _has_hidden(kind: type, slots: int) -> bool:
     # A positive offset is a pointer inside the instance; others are kept in front of it.
     pointers = slots + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
     return kind.__basicsize__ != object.__basicsize__ + pointers * _POINTER_BYTES
+
+
+def own_of(owner: object) -> dict[str, Any]:
+    """Return the attributes and slots of ``owner`` itself, without running a line of its code."""
+    plan = plan_of(type(owner))
+    found = dict(plan.attributes(owner)) if plan.attributes is not None else {}
+    for name, read in plan.slots:
+        with contextlib.suppress(AttributeError):  # it is empty
+            found[name] = read(owner)
+    return found

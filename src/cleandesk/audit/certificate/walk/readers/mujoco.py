@@ -17,8 +17,8 @@ import numpy as np
 from cleandesk.audit.certificate.leaf import Kind, Leaf
 
 _ARENA = (
-    "efc_", "iefc_", "efm_", "iacc", "ifrc", "island_", "map_", "maxuse_", "solver", "dof_island",
-    "tree_island", "tendon_efcadr",
+    "efc_", "iefc_", "efm_", "iacc", "ifrc", "iLD", "iM", "island_", "map_", "maxuse_", "solver",
+    "dof_island", "tree_island", "tendon_efcadr",
 )  # fmt: skip
 _ARENA_NAMES = frozenset({"contact", "timer", "warning", "parena", "pstack", "pbase", "maxuse"})
 # Counts that say how much of the arena is in use.
