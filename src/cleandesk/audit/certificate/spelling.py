@@ -48,6 +48,10 @@ def from_json(value: Any) -> Certificate:
     if not isinstance(value, Mapping) or value.get("schema") != SCHEMA:
         found = value.get("schema") if isinstance(value, Mapping) else type(value).__name__
         raise _not_one(f"its schema is {shown(repr(found), 60)}, not {SCHEMA!r}")
+    # Left out, a list of leaks would read as none.
+    missing = sorted((_READ - {"cls"}) - value.keys())
+    if missing:
+        raise _not_one(f"it has no {missing[0]!r}")
     try:
         held = {key: untag(item) for key, item in value.items() if key in _READ}
         held["cls"] = held.pop("class")
