@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _MARKER, _ALIAS = "reset_certificate", "reset"
 _ASSERT = "assert_resets"
 _OPTIONS = ("budget", "episodes", "steps")
+_RUNNING: list[pytest.Item] = []
 _JUDGED: pytest.StashKey[tuple[Settled, bool]] = pytest.StashKey()
 
 
@@ -120,6 +121,16 @@ def assert_resets(request: pytest.FixtureRequest) -> Callable[..., Certificate]:
     return assert_these
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Know which test runs, for what it imports."""
+    _RUNNING.append(item)
+    try:
+        return (yield)
+    finally:
+        _RUNNING.pop()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """Fail with the first screen of the certificate, before the test itself."""
@@ -141,12 +152,24 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
 
 def _judged(item: pytest.Item, world: Any, options: dict[str, Any]) -> Settled:
     """Make the certificate, and keep it where reports look for it."""
-    from cleandesk.audit.certificate.spelling import to_json
     from cleandesk.report.assertion import judged, reference_of
 
     reference, _ = reference_of(world)
     chosen = _chosen(item.config, reference, options)
     settled = judged(world, chosen.pop("known"), **chosen)
+    _keep(item, settled)
+    return settled
+
+
+def keep(settled: Settled) -> None:
+    """Keep the certificate of an ``assert_resets`` that was imported, for the test that runs."""
+    if _RUNNING:
+        _keep(_RUNNING[-1], settled)
+
+
+def _keep(item: pytest.Item, settled: Settled) -> None:
+    from cleandesk.audit.certificate.spelling import to_json
+
     certificate = settled.certificate
     held = json.dumps(to_json(certificate), sort_keys=True)
     item.user_properties.append((_MARKER, held))
@@ -158,7 +181,6 @@ def _judged(item: pytest.Item, world: Any, options: dict[str, Any]) -> Settled:
         (path / f"{name}.json").write_text(held + "\n", "utf-8")
     if certificate.repro is not None:
         item.add_report_section("call", "script that reproduces it", certificate.repro)
-    return settled
 
 
 def _chosen(config: pytest.Config, reference: str, options: dict[str, Any]) -> dict[str, Any]:

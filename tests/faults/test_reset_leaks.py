@@ -500,6 +500,21 @@ def test_hostile_names_and_values_do_not_reach_a_terminal_raw(found):
     assert [char for char in text if char != "\n" and not char.isprintable()] == []
 
 
+UNSEEDED = {"explain": False, "reset": "unseeded"}
+
+
+@judged(*[case("streams", name, **UNSEEDED) for name in ("OfModule", "OfClosure", "OfEverybody")])
+def test_unseeded_reset_goes_on_from_streams_that_no_attribute_holds(found):
+    """C-5 C-36."""
+    assert (str(found.cls), found.leaks) == ("BIT-IDENTICAL", ())
+
+
+@of("streams", "NeverSeeded", **UNSEEDED)
+def test_stream_that_no_reset_seeds_is_refused_also_where_resets_take_no_seed(found):
+    """C-21 C-22."""
+    assert (str(found.cls), str(found.cause)) == ("REFUSED-AT-ANCHOR", "GLOBAL-RNG")
+
+
 @of("leaks", "Clean")
 def test_everything_that_limits_a_certificate_is_in_it(found):
     """C-5 C-26 C-30 C-35 C-84 C-88 C-89 C-90."""

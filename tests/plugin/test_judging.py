@@ -198,4 +198,4 @@ def test_certificates_are_kept_in_a_folder_on_request(ran):
     names = {path.name for path in (ran.folder / "kept").glob("*.json")}
 
     assert "test_counters.py.test_marked_counters_clean_.json" in names
-    assert len(names) == 7
+    assert len(names) == 8

@@ -142,7 +142,7 @@ def test_a_rig_of_somebodys_own_is_restored_by_its_own_write_and_has_no_script()
     assert (found.true_writes, found.is_confirmed) == (("tank.heat",), True)
     assert (found.repro, found.no_repro) == (
         None,
-        "nothing says how a person would write this rig down",
+        "no script: the rig has no script() that says how a person writes it down",
     )
 
 

@@ -155,8 +155,8 @@ def test_verdict_is_told_by_words_and_by_a_shape(cls):
 def test_each_boundary_is_a_cell_with_class_and_place_of_divergence():
     text = Page(certificate_page(failed())).text
 
-    assert "FAIL diverges at step 7, env.level seed 1, after 30 steps of 101" in text
-    assert "BIT-IDENTICAL rows equal seed 2, after 30 steps of 102" in text
+    assert "FAIL diverges at step 7, env.level seed 1, after 30 steps with seed 101" in text
+    assert "BIT-IDENTICAL rows equal seed 2, after 30 steps with seed 102" in text
 
 
 def test_chart_has_a_column_of_two_marks_for_each_boundary():
@@ -197,7 +197,7 @@ def test_long_table_is_cut_and_says_so():
     text = certificate_page(replace(CLEAN, inert=inert))
 
     assert "+700 more in --json" in text
-    assert "Inert: differs, provably not read (1,200)" in text
+    assert "Inert: differs, and moved no row (1,200)" in text
 
 
 def test_limits_horizon_and_stamp_stand_on_the_page_of_a_pass():

@@ -53,6 +53,34 @@ def test_a_value_that_nothing_can_spell_is_named_by_its_type():
     assert unread == ["builtins function"]
 
 
+def test_a_container_in_itself_or_too_deep_is_named_and_the_rest_is_spelled():
+    held: dict = {"a": 1}
+    held["again"] = held
+    deep: list = [0]
+    for _ in range(5000):
+        deep = [deep]
+    unread: list[str] = []
+
+    assert spell({"held": held, "deep": deep, "n": 1}, unread) != spell(
+        {"held": held, "deep": deep, "n": 2}, []
+    )
+    assert {name.partition(" (")[0] for name in unread} == {"builtins dict", "builtins list"}
+
+
+@pytest.mark.parametrize("dtype", ["g", "G", np.dtype([("a", "u1"), ("b", "f8")], align=True)])
+def test_what_lies_in_memory_between_elements_is_no_part_of_them(dtype):
+    arrays = [np.frombuffer(bytes([fill]) * 320, "u1").copy().view(dtype)[:9] for fill in (0, 255)]
+    for array in arrays:
+        if array.dtype.names:
+            array["a"], array["b"] = 7, 0.5
+        else:
+            # Arithmetic stores the elements and leaves the gaps as they are.
+            np.divide(np.ones(9, dtype), 3, out=array)
+
+    assert spell(arrays[0], []) == spell(arrays[1], [])
+    assert spell(arrays[0], []) != spell(arrays[0][:8], [])
+
+
 def _rows(*observations):
     rows = Rows()
     for step, observation in enumerate(observations):
@@ -80,6 +108,18 @@ def test_the_difference_of_two_rows_names_channel_and_element():
     other = _rows(np.array([1.0, 2.5, 3.0])).channels(0)
 
     assert difference(one, other) == ("observation", "[1] 2.0", "[1] 2.5")
+
+
+def test_what_looks_alike_is_told_by_its_bits_and_what_is_of_another_kind_by_that():
+    nans = [np.array([0x7FF8000000000000 + extra], "u8").view("f8") for extra in (0, 1)]
+
+    one, other = (_rows(nan).channels(0) for nan in nans)
+    assert difference(one, other)[1:] == (
+        "[0] nan (0x7ff8000000000000)",
+        "[0] nan (0x7ff8000000000001)",
+    )
+    one, other = (_rows(np.zeros(2, kind)).channels(0) for kind in ("f4", "f8"))
+    assert difference(one, other)[1:] == ("float32(2,)", "float64(2,)")
 
 
 def test_a_difference_inside_an_info_is_named_by_its_key():

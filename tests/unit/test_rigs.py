@@ -510,6 +510,47 @@ def test_an_unseeded_reset_goes_on_and_a_fresh_build_can_be_put_there() -> None:
     assert judged.step(1) == fresh.step(1)
 
 
+OF_MODULE = random.Random(1)
+
+
+def of_closure() -> Any:
+    stream = random.Random(2)
+    return lambda: stream
+
+
+class Around(Seeded):
+    """Draws from streams of its module, its class, a closure, and from those of everybody."""
+
+    of_class = random.Random(3)
+
+    def __init__(self) -> None:
+        self.closed = of_closure()
+
+    def reset(self, *, seed: int | None = None) -> tuple[int, dict[str, Any]]:
+        if seed is not None:
+            for each in (OF_MODULE, self.of_class, self.closed(), random, np.random):
+                each.seed(seed)
+        super().reset(seed=seed)
+        drawn = [each.random() for each in (OF_MODULE, self.of_class, self.closed(), random)]
+        return [*drawn, float(np.random.random())], {}  # type: ignore[return-value]
+
+
+def test_an_unseeded_reset_goes_on_from_streams_that_no_attribute_holds() -> None:
+    def life(resets: int, state: bytes | None = None) -> tuple[bytes, Any]:
+        rig = rig_of(Recipe(f"{HERE}:Around", reset="unseeded"))
+        rig.build()
+        if state is not None:
+            rig.prepare_reset(state)  # type: ignore[attr-defined]
+        for _ in range(resets):
+            rig.reset(4)
+        kept = rig.before_reset()  # type: ignore[attr-defined]
+        return kept, rig.reset(9).observation
+
+    kept, said = life(5)
+    assert life(0, kept)[1] == said
+    assert life(1, kept)[1] != said
+
+
 def test_streams_are_found_put_and_written_down() -> None:
     owner = SimpleNamespace(
         deep=[{"k": np.random.default_rng(1)}],

@@ -71,6 +71,9 @@ def assert_resets(
     __tracebackhide__ = True
     tickets = Known.parse(known or {})
     settled = judged(world, tickets, budget_s=budget, declare=declare, episodes=episodes, **options)
+    plugin = sys.modules.get("cleandesk_pytest")
+    if plugin is not None:
+        plugin.keep(settled)
     require_clean(settled, allow_unknown=allow_unknown)
     return settled.certificate
 

@@ -81,11 +81,14 @@ def _strip(rows: tuple[Boundary, ...]) -> str:
         found = row.divergence
         where = f"diverges at step {found.step}, {found.channel}" if found else "rows equal"
         where = where if row.rows or found else "no trace"
-        after = f"seed {row.seed}, after {count(row.episode_steps, 'step')} of {row.episode_seed}"
+        before = f"{count(row.episode_steps, 'step')} with seed {row.episode_seed}"
+        after = f"seed {row.seed}, after {before}"
+        differing = len(row.differing)
         cells.append(
             f'<li class="{row.cls.status}">{row.number}<b>{escaped(row.cls)}</b>'
             f'{escaped(where)}<br><span class="soft">{escaped(after)}<br>'
-            f"{count(len(row.differing), 'field')} of {row.fields:,} differ</span></li>"
+            f"{differing:,} of {count(row.fields, 'field')} "
+            f"{'differs' if differing == 1 else 'differ'}</span></li>"
         )
     return f'<ol class="strip">{"".join(cells)}</ol>' if cells else ""
 
@@ -199,7 +202,7 @@ def _lists(certificate: Certificate) -> list[str]:
         _section("Two fresh builds disagree in", _items(certificate.varies)),
         _section("Deviation of the final states", _items((*deviation, *jitter))),
         _list(
-            "Inert: differs, provably not read",
+            "Inert: differs, and moved no row",
             ("field", "fresh build", "after the reset", "boundaries", "evidence", ""),
             inert,
             3,

@@ -35,8 +35,10 @@ class _Stored:
 
     def __init__(self, stored: Stored) -> None:
         self._shown = stored.shown
+        # A file holds what builds showed then, and they can be given nothing.
+        self.kept = ()
 
-    def of(self, number: int, _: bytes | None = None) -> Future[Shown]:
+    def of(self, number: int, _: Mapping[str, Any] | None = None) -> Future[Shown]:
         """Return the one for a boundary, from 1."""
         future: Future[Shown] = Future()
         future.set_result(self._shown[number - 1])
@@ -67,7 +69,8 @@ def certify_against(
     stored = read_reference(path, folders=settings.get("path", ()))
     chosen = _chosen(stored, reference, settings)
     limit_s = LIMIT_S if chosen.budget_s is None else max(1.0, chosen.budget_s)
-    with Bench(chosen.recipe(reference), limit_s=limit_s) as bench:
+    recipe = chosen.recipe(reference)
+    with Bench(recipe, limit_s=limit_s, clock=chosen.clock) as bench:
         try:
             found = _judged(bench, stored, chosen, on_progress or (lambda _: None), path)
         except DeviceError as error:

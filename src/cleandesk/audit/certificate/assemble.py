@@ -76,7 +76,7 @@ def assembled(
 ) -> Certificate:
     """Return the certificate of a rig that was judged."""
     apart = [each.apart for each in seen.passages]
-    declared = seen.declaring.results(seen.paths, apart)
+    declared = seen.declaring.results(seen.paths, apart, seen.leaf)
     leaks, inert = _explained(judgement, explained)
     leaks = _by_handle(leaks, seen.opaque)
     cls, reason = _class(seen, judgement, (leaks, inert), (declared, checks))
@@ -284,8 +284,9 @@ def _evidence(seen: Seen, passage: Passage) -> Evidence:
         episode_steps=passage.played["steps"],
         fields=len(walked["tokens"]),
         apart=passage.apart,
-        rows_fresh=bytes(fresh["rows"]),
-        rows_judged=bytes(mine["rows"]),
+        # Without a trace states are compared, and nothing that the rig said.
+        rows_fresh=bytes(fresh["rows"]) if seen.horizon.has_trace else None,
+        rows_judged=bytes(mine["rows"]) if seen.horizon.has_trace else None,
         final=passage.final,
         divergence=passage.divergence,
         nodes=walked["nodes"],

@@ -8,7 +8,7 @@ is a finding becomes part of the certificate; only what can't be asked for is an
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -35,6 +35,7 @@ _APART_S = 1.0
 """Two builds that read the clock by the second must see two different ones."""
 
 _EXPLAIN_S = 30.0
+_FIRST_STEPS = 200
 _ORDERS = 6
 _JUDGED_SHARE = 0.5
 UNSEEDED = "unseeded"
@@ -64,7 +65,7 @@ def certify(reference: str, *, on_progress: Progress | None = None, **settings: 
     chosen = Settings(**settings)
     recipe = chosen.recipe(reference)
     limit_s = LIMIT_S if chosen.budget_s is None else max(1.0, chosen.budget_s)
-    with Bench(recipe, limit_s=limit_s) as bench:
+    with Bench(recipe, limit_s=limit_s, clock=chosen.clock) as bench:
         try:
             found = _Work(bench, chosen, on_progress or (lambda _: None)).certificate()
         except DeviceError as error:
@@ -81,8 +82,10 @@ class _Work:
         self._horizon = settings.horizon
         self._pinned = settings.pinned
         self._declared = settings.declared
+        self._kept = Declaring((), self._declared).kept
         self._progress = progress
         self._begun = time.monotonic()
+        bench.ends = self._until(1.0)
 
     def certificate(self) -> Certificate:
         """Judge, explain and assemble.
@@ -99,7 +102,7 @@ class _Work:
             about = Judged(link, about=link.about)
             return refused(self._seen(about, start, self._stamp(link)))
         with ThreadPoolExecutor(1) as pool:
-            fresh = References(self._bench, self._horizon, pool)
+            fresh = References(self._bench, self._horizon, pool, self._kept)
             try:
                 return self._judged(fresh, pool)
             except BaseException:
@@ -109,8 +112,14 @@ class _Work:
                 raise
 
     def _at_start(self) -> tuple[Anchor, Link]:
-        """Compare two fresh builds right after the reset: the rest may take long."""
-        plan = {**self._horizon.judged(1), "steps": 0}
+        """Compare two fresh builds right after the reset: the rest may take long.
+
+        Later on the streams of an unseeded rig, the global ones too, stand alike in both. So
+        here it takes steps: whoever draws from what no reset ever seeded is seen by these.
+        """
+        plan = self._horizon.judged(1)
+        most = _FIRST_STEPS if self._bench.recipe.reset == UNSEEDED else 0
+        plan["steps"] = min(plan["steps"], most)
         with ThreadPoolExecutor(1) as pool:
             early = pool.submit(self._bench.device, *FRESH)
             other_link = self._bench.device(*other_of(self._pinned))
@@ -131,7 +140,7 @@ class _Work:
             declaring=self._declaring(sequence.about),
             anchor=anchor,
             stamp=stamp,
-            condition=_condition(self._pinned),
+            condition=_condition(self._pinned, self._kept),
             budget_s=self._settings.budget_s,
         )
 
@@ -142,7 +151,7 @@ class _Work:
 
     def _judged(self, fresh: References, pool: ThreadPoolExecutor) -> Certificate:
         built = time.monotonic()
-        if self._bench.recipe.reset != UNSEEDED:
+        if self._bench.recipe.reset != UNSEEDED and not self._kept:
             fresh.begin()
         sequence = judge_all(
             self._bench,
@@ -152,8 +161,11 @@ class _Work:
             deadline=self._until(_JUDGED_SHARE),
             on_progress=self._progress,
         )
+        if sequence.cut:
+            # What comes next would wait for references that nobody asks for any more.
+            fresh.cancel()
         one = fresh.of(1).result()
-        plan = {**self._horizon.judged(1), "state": sequence.states.get(1)}
+        plan = {**self._horizon.judged(1), **sequence.before.get(1, {})}
         unseen = pool.submit(self._unseen, plan)
         self._progress("a second fresh build")
         time.sleep(max(0.0, built + _APART_S - time.monotonic()))
@@ -177,7 +189,7 @@ class _Work:
 
         plan = {
             **self._horizon.judged(1),
-            "state": seen.sequence.states.get(1),
+            **seen.sequence.before.get(1, {}),
             "streams": FRESH[1] if Cause.GLOBAL_RNG in self._pinned else None,
         }
         basis = Basis(
@@ -210,7 +222,7 @@ class _Work:
                 history=tuple(seen.sequence.history[: 2 * first.number - 1]),
                 judged={
                     **self._horizon.judged(first.number),
-                    "state": seen.sequence.states.get(first.number),
+                    **seen.sequence.before.get(first.number, {}),
                 },
                 fresh_rows=fresh_rows,
                 fresh_leaves={path: sides[0] for path, sides in kept.items()},
@@ -257,9 +269,11 @@ class _Work:
         }
 
 
-def _condition(pinned: frozenset[Cause]) -> str:
+def _condition(pinned: frozenset[Cause], kept: Sequence[str]) -> str:
     names = [name for name, cause in PINS.items() if cause in pinned]
-    return sentences.CONDITION(pins=", ".join(names)) if names else ""
+    said = [sentences.CONDITION(pins=", ".join(names))] if names else []
+    said += [sentences.CARRIED_OVER(names=", ".join(kept))] if kept else []
+    return "; ".join(said)
 
 
 def _failed(recipe: Recipe, settings: Settings, error: DeviceError) -> Certificate:

@@ -25,8 +25,11 @@ Sides = tuple[Leaf | None, Leaf | None]
 """What a fresh build has at a path, and what the judged rig has there."""
 
 _NAMED = 2
-_FORMS = "any, uniform LOW HIGH, integer LOW HIGH, choice A B ..."
-_WORDS = frozenset({"any", "uniform", "integer", "integers", "choice"})
+KEPT = "kept"
+"""The sampler of what persists on purpose: a fresh build is given it before its reset."""
+
+_FORMS = "any, kept, uniform LOW HIGH, integer LOW HIGH, choice A B ..."
+_WORDS = frozenset({"any", KEPT, "uniform", "integer", "integers", "choice"})
 _OF_A_RIG = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
 _CHECKED = frozenset({Kind.VALUE, Kind.ARRAY})
 _OF_A_CONTAINER = frozenset({Kind.LENGTH, Kind.ORDER, Kind.ALIAS})
@@ -157,6 +160,11 @@ class Declaring:
             for term in self.terms
         )
 
+    @property
+    def kept(self) -> list[str]:
+        """The patterns of what persists on purpose."""
+        return [term.declared.pattern for term in self.terms if term.declared.sampler == KEPT]
+
     def unchecked(self) -> tuple[str, ...]:
         """Return, in a sentence per sampler, for which fields no value was held against it."""
         patterns: dict[str, list[str]] = {}
@@ -216,6 +224,16 @@ def names(pattern: Pattern, parts: Sequence[str]) -> bool:
     return pattern.parts[0] is not None and _begins(pattern.parts, parts[1:])
 
 
+def reaches(pattern: Pattern, parts: Sequence[str]) -> bool:
+    """Tell whether ``pattern`` names the field of these segments, or a part inside it."""
+    if names(pattern, parts):
+        return True
+    return any(
+        above and _begins(pattern.parts[: len(above)], above) and len(pattern.parts) > len(above)
+        for above in (parts, parts[1:])
+    )
+
+
 def parts_of(path: str) -> tuple[str, ...]:
     """Return the segments of a path that a walk spelled."""
     return _parts_of(path)
@@ -241,6 +259,8 @@ def _term(declared: Declared, *, is_default: bool = False) -> Term:
 
 def _sampler(text: str, *, is_default: bool) -> Sampler | None:
     first, _, rest = text.partition(" ")
+    if text == KEPT:
+        return Sampler.parse("any")
     try:
         # In numpy's words it is "integers".
         return Sampler.parse(f"integer {rest}" if first == "integers" else text)

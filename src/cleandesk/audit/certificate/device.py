@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from cleandesk.audit.certificate.leaf import Leaf
 from cleandesk.audit.certificate.recipes import rig_of
 from cleandesk.audit.certificate.rig import Outcome, Recipe, Rig
 from cleandesk.audit.certificate.rows import Rows
-from cleandesk.audit.certificate.walk import Walk, walk
+from cleandesk.audit.certificate.walk import Walk, walk, write
 
 Action = Callable[[int], Any]
 
@@ -36,6 +37,7 @@ class Trace:
         endings: How the episodes of the trace ended: terminated, truncated, cut.
         actions: The actions, where they were asked for.
         raised: What was raised, as text, or empty.
+        not_given: What should have been given to the rig before its reset and could not.
     """
 
     rows: Rows
@@ -43,6 +45,7 @@ class Trace:
     endings: Mapping[str, int]
     actions: tuple[Any, ...] = ()
     raised: str = ""
+    not_given: tuple[str, ...] = ()
 
 
 class Device:
@@ -120,7 +123,7 @@ class Device:
         Args:
             plan: ``seed``, ``rng``, ``steps``, and ``actions`` or ``keep`` as in ``play``;
                 ``state``, where the streams of this rig are first to be put where those
-                of another one stood before its reset.
+                of another one stood before its reset; ``kept``, fields that it is given.
             after_reset: Called between the judged reset and the first step.
 
         Returns:
@@ -129,10 +132,12 @@ class Device:
         rows, endings = Rows(), Counter[str]()
         draw, taken = self._actions(plan), []
         total, raised, done = 0.0, "", 0
+        not_given: list[str] = []
         try:
             if plan.get("state") is not None:
                 # Where a rig tells its streams it takes them too.
                 self.rig.prepare_reset(plan["state"])  # type: ignore[attr-defined]
+            not_given = self._give(plan.get("kept") or {})
             rows.add(self.reset(plan["seed"]), 0)
             if after_reset is not None:
                 after_reset()
@@ -149,7 +154,18 @@ class Device:
         except RigRaisedError as error:
             raised = f"{error.stage}: {type(error.error).__name__}: {error.error}"
             rows.add_error(error.error, done)
-        return Trace(rows, total, dict(endings), tuple(taken), raised)
+        return Trace(rows, total, dict(endings), tuple(taken), raised, tuple(not_given))
+
+    def _give(self, kept: Mapping[str, bytes]) -> list[str]:
+        """Put fields of another rig into this one; return those that can't be put."""
+        left: list[str] = []
+        roots = self.rig.roots() if kept else {}
+        for path, data in sorted(kept.items()):
+            try:
+                write(roots, path, Leaf.from_bytes(data))
+            except LookupError:
+                left.append(path)
+        return left
 
     def _step(self, action: Any, number: int) -> Outcome:
         try:

@@ -42,6 +42,9 @@ def not_checked(
         said.append(shown(each, 300))
     said += _unread(seen)
     said += [shown(each, 300) for each in seen.sequence.about["not_private"]]
+    lost = dict.fromkeys(path for each in seen.passages for path in each.fresh["not_given"])
+    if lost:
+        said.append(sentences.NOT_GIVEN(names=listed([*lost])))
     said += seen.declaring.unchecked()
     if judgement is not None and do_nodes_grow(judgement.boundaries):
         said.append(sentences.NODES_GROW())

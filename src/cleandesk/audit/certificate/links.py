@@ -6,7 +6,9 @@ import os
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -44,11 +46,13 @@ class Link:
 
     Attributes:
         about: What its build said: name, harness, declared, not_private.
+        ends: When, by the monotonic clock, it must have answered; None sets no such time.
     """
 
-    def __init__(self, channel: Channel, limit_s: float) -> None:
+    def __init__(self, channel: Channel, limit_s: float, ends: float | None = None) -> None:
         self._channel = channel
         self._limit_s = limit_s
+        self.ends = ends
         self._pid: int | None = None
         self._mark = ""
         self.about: dict[str, Any] = {}
@@ -103,7 +107,7 @@ class Link:
     def _ask(self, name: str, values: Mapping[str, Any], *, is_attempt: bool) -> Any:
         request = encode([name, dict(values), is_attempt], inline_bytes=ALL_BYTES)
         try:
-            self._channel.send(b"O", request, timeout_s=self._limit_s)
+            self._channel.send(b"O", request, timeout_s=_left_s(self._limit_s, self.ends))
         except (ChannelClosedError, ChannelTimeoutError) as error:
             raise DeviceError("crashed", name, "its process ended") from error
         kind, parts = self._receive(name)
@@ -115,17 +119,22 @@ class Link:
         raise DeviceError(failure, code or name, message)
 
     def _receive(self, stage: str) -> tuple[bytes, list[bytes]]:
+        limit_s = _left_s(self._limit_s, self.ends)
         try:
-            return self._channel.receive(self._limit_s)
+            return self._channel.receive(limit_s)
         except ChannelTimeoutError as error:
             self.kill()
-            said = f"no answer within {self._limit_s:.0f} s; its process was ended"
+            said = f"no answer within {limit_s:.0f} s; its process was ended"
             raise DeviceError("slow", stage, said) from error
         except FrameTooLargeError as error:
             self.kill()
             raise DeviceError("crashed", stage, f"it sent {error}") from error
         except ChannelClosedError as error:
             raise DeviceError("crashed", stage, "its process ended") from error
+
+
+def _left_s(limit_s: float, ends: float | None) -> float:
+    return limit_s if ends is None else min(limit_s, max(0.0, ends - time.monotonic()))
 
 
 class Server:
@@ -159,8 +168,11 @@ class Server:
                 return
             try:
                 kind, parts = self._role.channel.receive(limit_s)
-            except (ChannelClosedError, ChannelTimeoutError) as error:
-                said = "the process that imports the rig ended, or took too long"
+            except ChannelTimeoutError as error:
+                said = f"the process that imports the rig took more than {limit_s:.0f} s"
+                raise DeviceError("slow", "import", said) from error
+            except ChannelClosedError as error:
+                said = "the process that imports the rig ended"
                 raise DeviceError("crashed", "import", said) from error
             if kind == b"X":
                 failure, code, message, where, do = decode(parts[0])
@@ -170,7 +182,7 @@ class Server:
             self.is_forkable = decode(parts[0])["is_forkable"]
             self._is_ready = True
 
-    def fork(self, limit_s: float) -> Link:
+    def fork(self, limit_s: float, ends: float | None = None) -> Link:
         """Return a link to a new device; nothing is built yet."""
         ours, theirs = Channel.pair()
         ours.limit_sends()
@@ -181,7 +193,7 @@ class Server:
             raise DeviceError("crashed", "start", "the process that forks devices ended") from error
         finally:
             theirs.close()
-        return Link(ours, limit_s)
+        return Link(ours, limit_s, ends)
 
     def stop(self) -> None:
         """End the server and its devices."""
@@ -193,13 +205,20 @@ class Bench:
     """The servers of one recipe, started when they are first needed.
 
     Use it as a context manager: at its end every process is gone.
+
+    Attributes:
+        recipe: What is built.
+        limit_s: How long a device may take to answer.
+        ends: When all devices must have answered; None sets no such time.
     """
 
-    def __init__(self, recipe: Recipe, *, limit_s: float = LIMIT_S) -> None:
+    def __init__(self, recipe: Recipe, *, limit_s: float = LIMIT_S, clock: str = "real") -> None:
         from cleandesk.audit.certificate.serve import plain_of
 
         self.recipe = recipe
         self.limit_s = limit_s
+        self._clock = clock
+        self.ends: float | None = None
         self._plain = plain_of(recipe)
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
         self._folder = tempfile.TemporaryDirectory(prefix="cleandesk-certify-")
@@ -207,6 +226,7 @@ class Bench:
         self._singles: list[Server] = []
         self._links: list[Link] = []
         self._lock = threading.Lock()
+        self._starter = ThreadPoolExecutor(1)
 
     def start(self, hash_seed: int, streams: int) -> Server:
         """Return the server of these two numbers; it may still be importing."""
@@ -217,14 +237,14 @@ class Bench:
             return self._servers[key]
 
     def device(
-        self, hash_seed: int, streams: int, *, clock: str = "real", entropy: str = "real"
+        self, hash_seed: int, streams: int, *, clock: str = "", entropy: str = "real"
     ) -> Link:
         """Return a link to a device that is built.
 
         Args:
             hash_seed: Of the interpreter's hashes.
             streams: Which states the global random streams begin with.
-            clock: ``real``, ``shifted`` or ``frozen``.
+            clock: ``real``, ``shifted`` or ``frozen``; as the bench has it if none is given.
             entropy: ``real``, or ``held``: the same in every process.
 
         Raises:
@@ -232,26 +252,31 @@ class Bench:
             CleandeskError: There is no such rig.
         """
         server = self.start(hash_seed, streams)
-        server.ready(self.limit_s)
+        server.ready(self._left_s())
         if not server.is_forkable:
             # Imports with threads do not live through a fork: one server for each device.
             server = self._new(hash_seed, streams)
             with self._lock:
                 self._singles.append(server)
-            server.ready(self.limit_s)
-        link = server.fork(self.limit_s)
+            server.ready(self._left_s())
+        link = server.fork(self.limit_s, self.ends)
         with self._lock:
             self._links.append(link)
             folder = Path(self._folder.name) / str(len(self._links))
         folder.mkdir()
         surroundings = {
-            "clock": clock,
+            "clock": clock or self._clock,
             "entropy": entropy,
             "folder": str(folder),
             "streams": streams,
             "variant": hash_seed,
         }
         return link.build(surroundings)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up in which all devices must have answered."""
+        return self.ends is not None and time.monotonic() > self.ends
 
     def printed(self, limit_bytes: int = 4000) -> str:
         """Return the end of what the rigs printed."""
@@ -270,11 +295,18 @@ class Bench:
             link.kill()
         for server in servers:
             server.stop()
+        self._starter.shutdown()
         self._output.close()
         self._folder.cleanup()
 
+    def _left_s(self) -> float:
+        return _left_s(self.limit_s, self.ends)
+
     def _new(self, hash_seed: int, streams: int) -> Server:
-        return Server(self._plain, hash_seed, streams, self._output.fileno())
+        # The kernel ends a server with the thread that started it, and whoever asks may be
+        # a thread of a pool that ends before the bench does.
+        output = self._output.fileno()
+        return self._starter.submit(Server, self._plain, hash_seed, streams, output).result()
 
     def __enter__(self) -> Bench:
         return self

@@ -112,7 +112,7 @@ def write_reference(
     recipe, horizon = chosen.recipe(reference), chosen.horizon
     if recipe.reset == "unseeded":
         raise _no_reference("a reset without a seed goes on from the past of its own rig")
-    with Bench(recipe, limit_s=LIMIT_S) as bench:
+    with Bench(recipe, limit_s=LIMIT_S, clock=chosen.clock) as bench:
         try:
             held = _taken(bench, chosen, on_progress or (lambda _: None))
         except DeviceError as error:

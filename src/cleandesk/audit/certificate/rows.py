@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from cleandesk.audit.certificate.rig import CHANNELS, Outcome
+from cleandesk.audit.certificate.walk.numbers import without_gaps
 from cleandesk.errors import CleandeskError, shown
 from cleandesk.state.canon import ALL_BYTES, decode, encode
 from cleandesk.state.diff import ABSENT, diff_values
@@ -28,6 +29,7 @@ _LENGTH = struct.Struct(">I")
 _DOUBLE = struct.Struct(">d")
 _FIXED = {None: b"N", True: b"B1", False: b"B0"}
 _SHOWN = 160
+_DEEPEST = 100
 
 
 class Rows:
@@ -104,36 +106,53 @@ class Rows:
         return data
 
 
-def spell(value: Any, unread: list[str]) -> bytes:
+def spell(value: Any, unread: list[str], above: tuple[int, ...] = ()) -> bytes:
     """Return the exact bytes of ``value``.
 
     Args:
         value: Anything that an environment may say.
         unread: Takes the types of what could not be spelled.
+        above: Identities of the containers that hold it.
     """
     kind = type(value)
     if kind is np.ndarray and not value.dtype.hasobject:
         head = f"{value.dtype.str if value.dtype.names is None else value.dtype.descr}{value.shape}"
-        return b"".join((b"A", _LENGTH.pack(len(head)), head.encode(), value.tobytes()))
+        data = without_gaps(value).tobytes()
+        return b"".join((b"A", _LENGTH.pack(len(head)), head.encode(), data))
     if kind is float:
         return b"F" + _DOUBLE.pack(value)
     if value is None or kind is bool:
         return _FIXED[value]
     if isinstance(value, np.generic):
         return b"G" + spell(np.asarray(value), unread)
-    if kind is dict:
-        parts = sorted((spell(key, unread), spell(item, unread)) for key, item in value.items())
-        return b"D" + _joined([half for pair in parts for half in pair])
-    if kind is list or kind is tuple:
-        letter = b"L" if kind is list else b"T"
-        return letter + _joined([spell(item, unread) for item in value])
+    if kind is dict or kind is list or kind is tuple:
+        return _container(value, unread, above)
     return _otherwise(value, unread)
+
+
+def _container(value: Any, unread: list[str], above: tuple[int, ...]) -> bytes:
+    kind = type(value)
+    if id(value) in above or len(above) >= _DEEPEST:
+        return _unread(f"{kind.__module__} {kind.__name__} (in itself, or too deep)", unread)
+    inside = (*above, id(value))
+    if kind is dict:
+        parts = sorted(
+            (spell(key, unread, inside), spell(item, unread, inside)) for key, item in value.items()
+        )
+        return b"D" + _joined([half for pair in parts for half in pair])
+    letter = b"L" if kind is list else b"T"
+    return letter + _joined([spell(item, unread, inside) for item in value])
+
+
+def _unread(name: str, unread: list[str]) -> bytes:
+    unread.append(name)
+    return b"J" + encode(Named("unread", {"type": name}))
 
 
 def _otherwise(value: Any, unread: list[str]) -> bytes:
     try:
         return b"J" + encode(value, inline_bytes=ALL_BYTES)
-    except CleandeskError:
+    except (CleandeskError, RecursionError):
         pass
     if isinstance(value, np.ndarray):
         # Of objects, or of a subclass: its elements stand for it.
@@ -142,8 +161,7 @@ def _otherwise(value: Any, unread: list[str]) -> bytes:
         return b"J" + encode(flatten(value), inline_bytes=ALL_BYTES)
     except Exception:  # noqa: BLE001 - a foreign object may refuse in any way
         name = f"{getattr(type(value), '__module__', '?')} {type(value).__qualname__}"
-        unread.append(name)
-        return b"J" + encode(Named("unread", {"type": name}))
+        return _unread(name, unread)
 
 
 def _joined(parts: Sequence[bytes]) -> bytes:
@@ -225,14 +243,26 @@ def _first_part(one: Any, other: Any) -> tuple[str, str]:
     path, _, one, other = next(diff_values(one, other), ((), "", one, other))
     place = spelled(path) if path else ""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            kinds = [f"{side.dtype}{side.shape}" for side in (one, other)]
+            return f"{place} {kinds[0]}".strip(), f"{place} {kinds[1]}".strip()
         index, one, other = _first_element(one, other)
         place += index
-    return tuple(f"{place} {_text(side)}".strip() for side in (one, other))  # type: ignore[return-value]
+    texts = [_text(side) for side in (one, other)]
+    if texts[0] == texts[1] and all(isinstance(side, float | np.generic) for side in (one, other)):
+        # Of NaNs all texts are one.
+        texts = [
+            f"{text} (0x{_bits(side)})" for text, side in zip(texts, (one, other), strict=True)
+        ]
+    return f"{place} {texts[0]}".strip(), f"{place} {texts[1]}".strip()
+
+
+def _bits(value: Any) -> str:
+    number = np.asarray(value)
+    return number.astype(number.dtype.newbyteorder(">")).tobytes().hex()
 
 
 def _first_element(one: Any, other: Any) -> tuple[str, Any, Any]:
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return "", f"{one.dtype}{one.shape}", f"{other.dtype}{other.shape}"
     width = one.dtype.itemsize
     bits = [
         np.ascontiguousarray(side).reshape(-1).view("u1").reshape(-1, width)

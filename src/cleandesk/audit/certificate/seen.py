@@ -9,6 +9,8 @@ from typing import Any
 from cleandesk.audit.certificate.anchor import Anchor
 from cleandesk.audit.certificate.certificate import Opaque
 from cleandesk.audit.certificate.declaring import Declaring
+from cleandesk.audit.certificate.leaf import Leaf
+from cleandesk.audit.certificate.links import DeviceError
 from cleandesk.audit.certificate.rig import Recipe
 from cleandesk.audit.certificate.sequence import Horizon, Judged, Passage
 from cleandesk.errors import shown
@@ -70,6 +72,16 @@ class Seen:
             Opaque(path, about, (path not in kept) if is_known else None)
             for path, about in sorted(found.items())
         )
+
+    def leaf(self, path: str) -> Leaf | None:
+        """Return the leaf at ``path`` after the last judged reset, or None: nobody has it now."""
+        walked = self.passages[-1].judged["reset"] if self.passages else None
+        if walked is None or path not in walked["tokens"]:
+            return None
+        try:
+            return self.sequence.link.leaves("reset", [path])[path]
+        except DeviceError:
+            return None
 
     def walks(self) -> Iterator[Mapping[str, Any]]:
         """Yield what was told of every walk."""

@@ -41,7 +41,7 @@ BIT_IDENTICAL = Sentence(
 BIT_IDENTICAL_INERT = Sentence(
     "C-47",
     "{boundaries}: every row of the trace equals that of a fresh build; what differs ({inert}) "
-    "was provably not read",
+    "moved no row",
 )
 STATE_CLEAN = Sentence(
     "C-37",
@@ -100,7 +100,7 @@ FAIL_HANDLE = Sentence(
 FAIL_NO_TRACE = Sentence(
     "C-50",
     "after the reset {fields} is not as in a fresh build; without a trace nothing can be shown "
-    "to be unread",
+    "to be without effect",
 )
 FAIL_UNNAMED = Sentence(
     "C-44",
@@ -136,6 +136,8 @@ OVER_BUDGET = Sentence(
 # --- Conditions, limits and weaker evidence: they stand beside every verdict. ---
 
 CONDITION = Sentence("C-24", "held equal on request: {pins}")
+CARRIED_OVER = Sentence("C-97", "given to each fresh build before its reset: {names}")
+NOT_GIVEN = Sentence("C-97", "could not be given to a fresh build: {names}")
 PROFILE = Sentence("C-84", "{boundaries}, {steps}, {policy}")
 OPAQUE = Sentence("C-85", "{handles} whose content can't be read: {names}")
 OPAQUE_LIMIT = Sentence(
@@ -149,7 +151,7 @@ SKIPPED = Sentence("C-86", "not walked: {names}")
 OUTSIDE = Sentence("C-87", "state outside the process that no probe reads: {names}")
 MACHINE = Sentence("C-88", "any other machine or build: bit-identical is said of {machine}")
 COVERAGE = Sentence("C-89", "episodes ended {endings}; {distinct}")
-INERT = Sentence("C-47", "{fields} different, provably not read ({evidence}): {names}")
+INERT = Sentence("C-47", "{fields} different, and no row moved by it ({evidence}): {names}")
 INERT_EVIDENCE = Sentence("C-47", "all {rows} rows equal")
 ACCUMULATES = Sentence("C-49", "accumulates: {names}")
 FUSED = Sentence("C-48", "fused at {boundary}")

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from cleandesk.audit.certificate.declaring import parts_of, reaches
 from cleandesk.audit.certificate.device import Device, RigRaisedError, Trace
 from cleandesk.audit.certificate.recipes import prepare
 from cleandesk.audit.certificate.rig import Recipe
@@ -29,7 +30,7 @@ from cleandesk.channel import Channel, ChannelClosedError
 from cleandesk.errors import CleandeskError, text_of
 from cleandesk.finding import look_in
 from cleandesk.processes import channel_of_arguments, mark_own, serve_forks
-from cleandesk.state import decode, encode
+from cleandesk.state import Pattern, decode, encode
 from cleandesk.state.canon import ALL_BYTES
 from cleandesk.worlds.importer import seed_globals
 from cleandesk.worlds.network import guard_network
@@ -224,6 +225,7 @@ def _judge(served: Served, values: dict[str, Any]) -> dict[str, Any]:
         "distinct": trace.rows.distinct,
         "endings": dict(trace.endings),
         "has_moved": trace.rows.has_moved,
+        "not_given": list(trace.not_given),
         "final": told(served.walks.get("final")),
         "raised": trace.raised,
         "reset": told(served.walks.get("reset")),
@@ -270,11 +272,22 @@ def _reset(served: Served, values: dict[str, Any]) -> None:
     served.device.reset(values["seed"])
 
 
-def _streams(served: Served, _: dict[str, Any]) -> bytes | None:
-    """Return where the streams of the rig stand, if its next reset goes on from there."""
+def _before(served: Served, values: dict[str, Any]) -> dict[str, Any]:
+    """Return what a fresh build is given before its reset, to be comparable with this rig.
+
+    ``state`` is where the streams stand, if the next reset goes on from there; ``kept`` are
+    the fields that are declared to persist.
+    """
     tell = getattr(served.device.rig, "before_reset", None)
-    state: bytes | None = tell() if callable(tell) else None
-    return state
+    patterns = [Pattern.parse(text) for text in values["kept"]]
+    kept: dict[str, bytes] = {}
+    if patterns:
+        walked = served.device.look()
+        named = (
+            path for path in walked.tokens if any(reaches(p, parts_of(path)) for p in patterns)
+        )
+        kept = {path: walked.leaf(path).to_bytes() for path in named}
+    return {"kept": kept, "state": tell() if callable(tell) else None}
 
 
 def _look(served: Served, values: dict[str, Any]) -> dict[str, Any] | None:
@@ -300,6 +313,7 @@ def _close(served: Served, _: dict[str, Any]) -> None:
 
 
 OPERATIONS: dict[str, Operation] = {
+    "before": _before,
     "build": _build,
     "close": _close,
     "drawn": _drawn,
@@ -310,7 +324,6 @@ OPERATIONS: dict[str, Operation] = {
     "reset": _reset,
     "row": _row,
     "stamp": _stamp,
-    "streams": _streams,
 }
 
 

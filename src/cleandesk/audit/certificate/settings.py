@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from cleandesk.errors import UsageError, shown
 
 EPISODES, STEPS = 5, 750
 _EPISODE_SEEDS = 101
+_LONGEST_S = 1_000_000
 PINS = {
     "global-rng": Cause.GLOBAL_RNG,
     "hash-order": Cause.HASH_ORDER,
@@ -76,8 +78,9 @@ class Settings:
                 where="certify, pin",
                 do=f"name one of: {', '.join(PINS)}",
             )
-        if self.budget_s is not None and not self.budget_s > 0:
-            raise _unfit(f"a budget of {self.budget_s} s", "give seconds above 0")
+        if self.budget_s is not None and not 0 < self.budget_s <= _LONGEST_S:
+            do = f"give seconds above 0 and up to {_LONGEST_S:,}, or leave it out for no limit"
+            raise _unfit(f"a budget of {self.budget_s} s", do)
         horizon = self.horizon
         numbers = (self.steps, self.count, *horizon.seeds, *horizon.episode_seeds)
         if any(type(number) is not int for number in numbers) or self.steps < 1 or self.count < 1:
@@ -88,6 +91,16 @@ class Settings:
                 f"{len(horizon.episode_seeds)} seeds of episodes",
                 "give as many seeds as there are episodes",
             )
+        alike = [
+            one
+            for one, other in zip(horizon.seeds, horizon.episode_seeds, strict=True)
+            if one == other
+        ]
+        if alike:
+            raise _unfit(
+                f"a reset with seed {alike[0]} after an episode with that seed",
+                "give each episode before a reset another seed than the reset's",
+            )
 
     @property
     def count(self) -> int:
@@ -97,13 +110,18 @@ class Settings:
     @property
     def horizon(self) -> Horizon:
         """Seeds and lengths."""
-        before = range(_EPISODE_SEEDS, _EPISODE_SEEDS + self.count)
-        return Horizon(
-            self.steps,
-            tuple(self.seeds or range(1, self.count + 1)),
-            tuple(self.episode_seeds or before),
-            self.trace,
-        )
+        seeds = tuple(self.seeds or self._from(1, self.episode_seeds))
+        before = tuple(self.episode_seeds or self._from(_EPISODE_SEEDS, seeds))
+        return Horizon(self.steps, seeds, before, self.trace)
+
+    def _from(self, first: int, others: Sequence[int]) -> Iterator[int]:
+        """Return as many numbers as there are boundaries, without those of ``others``."""
+        return islice((number for number in count(first) if number not in others), self.count)
+
+    @property
+    def clock(self) -> str:
+        """Return the clock of every device, as ``Bench`` takes it."""
+        return "frozen" if Cause.WALL_CLOCK in self.pinned else "real"
 
     @property
     def pinned(self) -> frozenset[Cause]:

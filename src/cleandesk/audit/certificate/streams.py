@@ -9,13 +9,16 @@ from __future__ import annotations
 import random
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from cleandesk.audit.certificate.walk.plans import is_a, own_of
+from cleandesk.audit.certificate.walk import walk
+from cleandesk.audit.certificate.walk.plans import class_dict, is_a, own_of
+from cleandesk.audit.certificate.walk.spaces import module_dict, parts_of_function
+from cleandesk.audit.certificate.walk.walking import owners
 from cleandesk.state import decode, encode
 from cleandesk.state.canon import ALL_BYTES
 from cleandesk.state.reference import spelled
@@ -31,10 +34,33 @@ def streams(roots: Mapping[str, object]) -> dict[str, Any]:
 
     Those of spaces are the agent's and are left out.
     """
-    found: dict[str, Any] = {}
-    waiting: deque[tuple[tuple[Any, ...], Any]] = deque(
+    return _met(((name,), root) for name, root in sorted(roots.items()))
+
+
+def all_streams(roots: Mapping[str, object]) -> dict[str, Any]:
+    """Return those, and what the classes, modules and functions behind ``roots`` hold.
+
+    It takes a walk.
+    """
+    walk(roots)
+    starts: list[tuple[tuple[Any, ...], Any]] = [
         ((name,), root) for name, root in sorted(roots.items())
-    )
+    ]
+    for name, owner in sorted(owners().items()):
+        if is_a(owner, type):
+            held = class_dict(owner).items()
+        elif is_a(owner, ModuleType):
+            held = module_dict(owner).items()
+        else:
+            starts += [((name, *parts), value) for parts, value in parts_of_function(owner)]
+            continue
+        starts += [((name, key), value) for key, value in held if key[:2] != "__"]
+    return _met(starts)
+
+
+def _met(starts: Iterable[tuple[tuple[Any, ...], Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    waiting = deque(starts)
     # Held, because an id is given again once its object is gone.
     seen: dict[int, Any] = {}
     while waiting and len(seen) < _MOST_OBJECTS:

@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cleandesk.audit.certificate.rig import Declared, Outcome, Recipe, Script
-from cleandesk.audit.certificate.streams import put_states, states_of, streams
+from cleandesk.audit.certificate.streams import (
+    all_streams,
+    global_states,
+    put_global_states,
+    put_states,
+    states_of,
+)
 from cleandesk.bridges.rigs.driver import Driver, Written, stack_of
 from cleandesk.bridges.rigs.provenance import digest_of
 from cleandesk.bridges.rigs.quiet import headless, quiet
@@ -166,8 +172,12 @@ class DrivenRig:
         """
         if self._recipe.reset != UNSEEDED or self._first_seed is None:
             return None
-        states = states_of(streams(self.roots()))
-        return encode({"first": self._first_seed, "streams": states}, inline_bytes=ALL_BYTES)
+        states = {
+            "first": self._first_seed,
+            "global": global_states(),
+            "streams": states_of(all_streams(self.roots())),
+        }
+        return encode(states, inline_bytes=ALL_BYTES)
 
     def prepare_reset(self, state: bytes) -> None:
         """Have the next reset go on from ``state``, as if this life had come that far.
@@ -177,7 +187,8 @@ class DrivenRig:
         """
         past = decode(state)
         self.reset(past["first"])
-        put_states(streams(self.roots()), past["streams"])
+        put_states(all_streams(self.roots()), past["streams"])
+        put_global_states(past["global"])
 
     @property
     def _built(self) -> Driver:

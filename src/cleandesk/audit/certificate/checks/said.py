@@ -160,9 +160,8 @@ def _is_drawn(name: str, twin: str) -> bool:
     apart = [place for place, (a, b) in enumerate(zip(name, twin, strict=True)) if a != b]
     runs = (text[apart[0] : apart[-1] + 1] for text in (name, twin))
     # A counter or a seed in a name is short or of digits alone, and stays a difference.
-    return len(apart) >= _DRAWN and all(
-        run.replace("_", "").isalnum() and not run.isdigit() for run in runs
-    )
+    plain = [run.replace("_", "").replace("-", "") for run in runs]
+    return len(apart) >= _DRAWN and all(run.isalnum() and not run.isdigit() for run in plain)
 
 
 def _side(text: str | None) -> str:

@@ -35,10 +35,11 @@ _SHRINK_TRIES = 400
 _WRITE_TRIES = 12
 _SCRIPT_S = 20.0
 
-NO_SCRIPT = "nothing says how a person would write this rig down"
+NO_SCRIPT = "no script: the rig has no script() that says how a person writes it down"
 NOT_CUT = "no history could be replayed that fails where a fresh build does not"
 NO_TEXT = "its actions can't be written down as plain Python"
 NO_EXPRESSION = "the field that differs is no plain attribute of the environment"
+KEPT_FIELDS = "what is kept from episode to episode can't be given to a build by a script"
 UNSEEDED_RESETS = "a reset without a seed depends on all resets before it"
 NO_TIME = "the budget ended"
 
@@ -94,6 +95,8 @@ def _script(scenario: Scenario, least: Shrunk | None) -> tuple[str | None, str]:
     """Return a script that was run and did fail, or why there is none."""
     if not can_shrink(scenario):
         return None, UNSEEDED_RESETS
+    if scenario.judged.get("kept"):
+        return None, KEPT_FIELDS
     try:
         written = _written(scenario)
     except (DeviceError, CleandeskError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ from cleandesk.audit.certificate.walk.walker import Opener, Walker
 
 _DTYPE = np.ndarray.dtype.__get__
 _SHAPE = np.ndarray.shape.__get__
+_LONG = frozenset("gG")
+_LONG_WIDTH = np.dtype("g").itemsize
+_LONG_BYTES = 10 if platform.machine() in {"AMD64", "i386", "i686", "x86_64"} else None
 
 
 def opener_of(kind: type) -> Opener | None:
@@ -42,6 +46,32 @@ def opener_of(kind: type) -> Opener | None:
     return _view if kind is memoryview else None
 
 
+def without_gaps(value: Any) -> Any:
+    """Return an array of the same elements in whose bytes the gaps between them are zero.
+
+    A gap (of aligned records, or behind the ten bytes of a long double) holds whatever was in
+    that memory before, which is the same in no two processes.
+    """
+    dtype = _DTYPE(value)
+    if dtype.names is None and dtype.char not in _LONG:
+        return value
+    made = np.zeros(_SHAPE(value), dtype)
+    _fill(made, value)
+    return made
+
+
+def _fill(target: Any, source: Any) -> None:
+    dtype = source.dtype
+    if dtype.names is not None:
+        for name in dtype.names:
+            _fill(target[name], source[name])
+        return
+    if dtype.char in _LONG and _LONG_BYTES is not None:
+        source = np.array(source, order="C")
+        source.reshape(-1).view("u1").reshape(-1, _LONG_WIDTH)[:, _LONG_BYTES:] = 0
+    target[...] = source
+
+
 def record_array(walk: Walker, path: str, value: Any) -> None:
     """Record an array by a copy of its data; nothing is asked about aliases."""
     dtype = _DTYPE(value)
@@ -51,6 +81,8 @@ def record_array(walk: Walker, path: str, value: Any) -> None:
     if dtype.byteorder == ">":
         dtype = dtype.newbyteorder("<")
         value = np.ndarray.astype(value, dtype)
+    if dtype.char in _LONG:
+        value = without_gaps(value)
     record_buffer(walk, path, np.ndarray.tobytes(value), dtype, _SHAPE(value))
 
 
@@ -124,7 +156,7 @@ def _scalar(walk: Walker, path: str, value: Any) -> None:
     if dtype.hasobject or dtype.names is not None:
         record_array(walk, path, np.asarray(value))
         return
-    data = value.tobytes()
+    data = without_gaps(np.asarray(value)).tobytes()
     token = short(f"S{dtype.str} ".encode() + data)
     walk.hold(path, (token, scalar_leaf, data, dtype, None))
 

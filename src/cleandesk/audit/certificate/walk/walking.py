@@ -60,6 +60,11 @@ def owner_of(root: str) -> Any:
     return found and found()
 
 
+def owners() -> dict[str, Any]:
+    """Return the classes, modules and functions of the last walk by what they stand for."""
+    return {root: owner for root, found in _MEMORY.owners.items() if (owner := found()) is not None}
+
+
 def _openers(readers: Sequence[Reader]) -> Callable[[type], Opener]:
     if not readers:
         return _opener_of
