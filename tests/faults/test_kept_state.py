@@ -26,7 +26,7 @@ def test_statistics_that_every_observation_reads_are_a_leak_unless_they_are_kept
     assert {leak.path for leak in found.leaks} >= {"env.scale"}
 
 
-def test_statistics_that_are_kept_are_given_to_each_fresh_build():
+def test_clean_reset_with_kept_statistics_passes():
     """C-97."""
     found = judged(declare=KEPT)
 
