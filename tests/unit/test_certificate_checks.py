@@ -233,6 +233,24 @@ def test_a_rig_that_leaves_nothing_outside_passes():
     assert "as after the reset of a fresh build" in check.says
 
 
+@pytest.mark.parametrize(
+    ("fresh", "judged", "is_same"),
+    [
+        ("/dev/shm/ViZDoomSM3WVy2iGSgr", "/dev/shm/ViZDoompQ81xLm0ZaTu", True),
+        ("/dev/shm/pym-25288-yqokhb2m (deleted)", "/dev/shm/pym-25301-ab0zkxw7 (deleted)", True),
+        ("/tmp/episode-0001", "/tmp/episode-0006", False),
+        ("/tmp/100000001", "/tmp/987654321", False),
+        ("/tmp/anchor", "/tmp/anchors/a", False),
+    ],
+)
+def test_a_name_drawn_by_chance_is_no_state_and_a_counter_is(fresh, judged, is_same):
+    names = said.outside_names({"files": {fresh: "1"}}, {"files": {judged: "1"}})
+
+    assert (not names) is is_same
+    more = {"files": {judged: "1", "/dev/shm/ViZDoom0000AAAAbbbb": "1"}}
+    assert said.outside_names({"files": {fresh: "1"}}, more)
+
+
 def test_who_reads_a_clock_is_named_with_file_and_line_under_whatever_name():
     readers = said.readers(asked("clock", "time-readers"))
     line = 1 + next(

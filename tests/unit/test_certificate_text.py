@@ -23,7 +23,7 @@ from cleandesk.audit.certificate.certificate import (
     Write,
 )
 from cleandesk.audit.certificate.known import Known, settle
-from cleandesk.audit.certificate.sentences import OVER_BUDGET
+from cleandesk.audit.certificate.sentences import NOT_HIDDEN, OVER_BUDGET, REFUSED_ENTROPY
 from cleandesk.report.certificate import first_screen, render_certificate
 from cleandesk.verdict import Status
 
@@ -264,6 +264,19 @@ def test_refusal_says_what_varies_and_what_to_do_about_its_cause(cause, said):
     assert said in text
     assert "--declare env.noise=any" in text
     assert "--declare info=any" not in text
+
+
+def test_refusal_that_nothing_held_equal_explains_names_what_is_no_stream():
+    """C-22 C-96."""
+    reason = REFUSED_ENTROPY(varies="env.buffer")
+    found = replace(REFUSED, cause=Cause.ENTROPY, reason=reason)
+    text = flat(render_certificate(found))
+
+    assert "memory that nobody wrote (np.empty)" in text
+    assert "a file that both builds wrote to" not in text
+
+    text = flat(render_certificate(replace(found, not_checked=(NOT_HIDDEN(why="not permitted"),))))
+    assert "a file that both builds wrote to" in text
 
 
 def test_rig_that_ran_out_of_its_budget_is_told_how_to_get_more():

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 
 from cleandesk.audit.certificate.certificate import Cause, Certificate, Class
 from cleandesk.audit.certificate.rig import CHANNELS
-from cleandesk.audit.certificate.sentences import OVER_BUDGET
+from cleandesk.audit.certificate.sentences import NOT_HIDDEN, OVER_BUDGET, REFUSED_ENTROPY
 from cleandesk.errors import shown
 from cleandesk.verdict import Status
 
 _MOST_LINES = 2
 _OVER = OVER_BUDGET.text.partition("{")[0]
+_MET = NOT_HIDDEN.text.partition("(")[0]
+_HELD = REFUSED_ENTROPY.text.partition("}")[2]
 _OR = "; or declare what is meant to vary:"
 
 _BY_CAUSE = {
@@ -37,6 +39,12 @@ _BY_CAUSE = {
         "a rig of your own whose roots() leave that object out"
     ),
 }
+_WHATEVER = (
+    "look for what is no stream and yet never the same twice: memory that nobody wrote "
+    "(np.empty), addresses (id, hashes of objects), threads, a random.Random() that reset(seed) "
+    "does not seed"
+)
+_MEETING = ", or a file that both builds wrote to: folders can't be hidden from one another here"
 _OPAQUE = (
     "make the handles listed as opaque anew in reset(), or register a reader for them so that "
     "the write can be named"
@@ -56,7 +64,7 @@ def advice(certificate: Certificate) -> list[str]:
     """Return what to do next, in sentences, with the lines to type; none for a PASS."""
     if certificate.cls is Class.REFUSED:
         fields = [name for name in certificate.varies if _is_field(name)]
-        text = _BY_CAUSE[certificate.cause or Cause.ENTROPY]
+        text = _of_refusal(certificate)
         return [f"{text}{_OR}" if fields else text, *_declared(fields)]
     if certificate.cls is Class.STATE_ONLY:
         return ["leave out --no-trace: what was not played can't be called clean"]
@@ -65,6 +73,13 @@ def advice(certificate: Certificate) -> list[str]:
     if certificate.cls is Class.ERROR:
         return ["make it build, reset and play two episodes by itself first"]
     return _of_failure(certificate) if certificate.cls is Class.FAIL else []
+
+
+def _of_refusal(certificate: Certificate) -> str:
+    if _HELD not in certificate.reason:
+        return _BY_CAUSE[certificate.cause or Cause.ENTROPY]
+    meets = any(each.startswith(_MET) for each in certificate.not_checked)
+    return _WHATEVER + _MEETING if meets else _WHATEVER
 
 
 def declaration(path: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from cleandesk.audit.certificate.leaf import Leaf
 from cleandesk.audit.certificate.rig import Recipe
+from cleandesk.audit.certificate.scratch import Scratch
 from cleandesk.channel import Channel, ChannelClosedError, ChannelTimeoutError, FrameTooLargeError
 from cleandesk.errors import remade
 from cleandesk.processes import Role, kill_group, start_role, sweep
@@ -221,7 +222,7 @@ class Bench:
         self.ends: float | None = None
         self._plain = plain_of(recipe)
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
-        self._folder = tempfile.TemporaryDirectory(prefix="cleandesk-certify-")
+        self._folder = Scratch()
         self._servers: dict[tuple[int, int], Server] = {}
         self._singles: list[Server] = []
         self._links: list[Link] = []

@@ -51,7 +51,7 @@ def part_of(space: Any) -> Part:
     """
     kind = _kind(space)
     if kind is None:
-        return Sampled(_checked(space))
+        return _likened(space) or Sampled(_checked(space))
     return _MAKERS[kind](space)
 
 
@@ -68,6 +68,19 @@ def _kind(space: Any) -> str | None:
         # Stacked in a form of the feature's own.
         return None
     return owner.__name__
+
+
+def _likened(space: Any) -> Part | None:
+    """Return the part of what only says its bounds, as packages do that need no Gymnasium."""
+    if callable(getattr(space, "sample", None)):
+        return None
+    count = getattr(space, "n", None)
+    if type(count) is int and count > 0:
+        return Choice(count, 0)
+    if all(hasattr(space, name) for name in ("low", "high", "shape", "dtype")):
+        low, high = (np.broadcast_to(end, space.shape) for end in (space.low, space.high))
+        return Grid(low, high, np.dtype(space.dtype))
+    return None
 
 
 def _checked(space: Any) -> Any:

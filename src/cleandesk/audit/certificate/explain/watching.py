@@ -20,6 +20,8 @@ from cleandesk.audit.certificate.walk import read
 
 _CLEANDESK = Path(__file__).parents[3]
 _OWN = tuple(str(_CLEANDESK / name) + "/" for name in ("audit", "bridges", "state", "surfaces"))
+# Environments of our own, which write like those of anybody.
+_RIGS = tuple(str(_CLEANDESK / "bridges" / "rigs" / name) for name in ("mujoco.py", "stub.py"))
 _STDLIB = tuple(
     f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib") if sysconfig.get_path(name)
 )
@@ -204,6 +206,8 @@ def _caller(frame: FrameType, is_passed: Callable[[str], bool]) -> tuple[str, in
 
 def is_passed(name: str) -> bool:
     """Tell whether the lines of a file are not looked at: ours, and those of libraries."""
+    if name.endswith(_RIGS):
+        return False
     if name.startswith("<") or name.startswith(_OWN) or name.startswith(_CLOSED):
         return True
     return name.startswith(_STDLIB) and not name.startswith(_PACKAGES)

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cleandesk.audit.certificate.sentences import NOT_HIDDEN
 from cleandesk.surfaces import mounts
 from cleandesk.surfaces.process.parts import private_temp
 
-_NOT_HIDDEN = "folders: what two devices write to one path they both see"
 _SHARED = ("/tmp", "/var/tmp")  # noqa: S108 - hidden from the rig, never written
 _MEMORY = "/dev/shm"  # noqa: S108 - as above
 _FINDS_MEMORY = (2, 34)
@@ -54,8 +54,8 @@ def hide(folder: str = "", *, by_mounts: bool = True) -> Hidden:
         try:
             return _mounted()
         except (mounts.UnavailableError, OSError) as error:
-            return _beside(folder, f"{_NOT_HIDDEN} ({error})")
-    return _beside(folder, _NOT_HIDDEN)
+            return _beside(folder, NOT_HIDDEN(why=error))
+    return _beside(folder, NOT_HIDDEN(why="no mounts were wanted"))
 
 
 def _beside(folder: str, why: str) -> Hidden:

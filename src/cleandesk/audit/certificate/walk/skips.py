@@ -10,6 +10,7 @@ SKIPPED: tuple[str, ...] = (
     "packages (numpy, scipy, torch, jax, tensorflow, pygame, mujoco, Box2D, pymunk and the like): "
     "their globals and class attributes are not read",
     "global registries: the specs of Gymnasium's registry, loggers, threads, locks and sockets",
+    "what Gymnasium's PassiveEnvChecker notes of the calls that it checked once",
     "views of the same engine memory: the named indexers of dm_control",
     "names with two underscores at both ends, save in a container's own attributes",
     "methods, properties and functions themselves; their cells, mutable defaults, attributes "
@@ -141,6 +142,14 @@ _NOTHING = frozenset(
 """Types of which nothing is recorded at all."""
 
 _SPECS = frozenset({"spec", "_cached_spec"})
+_CHECKER = _SPECS | {
+    "checked_reset",
+    "checked_step",
+    "checked_render",
+    "checked_data_reuse",
+    "close_called",
+    "_previous_data",
+}
 _THREAD = frozenset({"_ident", "_native_id", "_name", "_tstate_lock", "_started", "_handle"})
 _ENGINE = frozenset(
     {
@@ -200,6 +209,8 @@ def names_left_out(kind: type) -> frozenset[str]:
     if tops & {"Box2D", "pymunk", "pybullet_utils"}:
         return _ENGINE
     names = {(module_of(each).partition(".")[0], each.__name__) for each in kind.__mro__}
+    if ("gymnasium", "PassiveEnvChecker") in names:
+        return _CHECKER
     if names & {("gymnasium", "Env"), ("gymnasium", "Wrapper"), ("gym", "Env")}:
         return _SPECS
     return _THREAD if ("threading", "Thread") in names else _NONE
