@@ -7,6 +7,7 @@ another name is seen too; a call that compiled code makes by itself is not.
 from __future__ import annotations
 
 import datetime
+import gc
 import os
 import sys
 import sysconfig
@@ -54,6 +55,9 @@ def watching() -> Iterator[Reads]:
     """
     found: Reads = Counter()
     sight = _Sight(found)
+    # Whoever times collections reads a clock whenever one comes; that is not the rig.
+    callbacks = gc.callbacks[:]
+    gc.callbacks.clear()
     threading.setprofile(sight.see)
     sys.setprofile(sight.see)
     try:
@@ -61,6 +65,7 @@ def watching() -> Iterator[Reads]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
+        gc.callbacks.extend(callbacks)
 
 
 class _Sight:
