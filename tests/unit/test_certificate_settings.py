@@ -35,3 +35,10 @@ def test_seeds_that_are_left_open_keep_clear_of_those_that_are_given(chosen):
     assert all(
         one != other for one, other in zip(horizon.seeds, horizon.episode_seeds, strict=True)
     )
+
+
+# certificate: C-30
+def test_the_last_of_several_resets_has_a_seed_that_was_played_before():
+    assert Settings().horizon.seeds == (1, 2, 3, 4, 1)
+    assert Settings(episodes=2).horizon.seeds == (1, 2)
+    assert Settings(seeds=(5, 6, 7)).horizon.seeds == (5, 6, 7)

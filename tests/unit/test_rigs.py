@@ -17,7 +17,7 @@ from cleandesk.audit.certificate.rig import Outcome, Recipe
 from cleandesk.audit.certificate.streams import named, put_states, seeding_lines, states_of, streams
 from cleandesk.bridges.rigs.excitation import Excitation
 from cleandesk.bridges.rigs.parts import Choice, Either, Few, Fixed, Grid, Row, Table, Words
-from cleandesk.bridges.rigs.spaces import generators
+from cleandesk.bridges.rigs.spaces import generators, part_of
 from cleandesk.errors import CleandeskError, WorldError
 from cleandesk.finding import registered
 
@@ -616,3 +616,14 @@ def test_every_scheme_has_a_maker() -> None:
     for point in registered("rig").values():
         maker = point.load()()
         assert all(callable(getattr(maker, name)) for name in ("prepare", "make", "catalogue"))
+
+
+def test_a_space_that_only_says_its_bounds_gives_actions_within_them():
+    rng = np.random.default_rng(0)
+    choices = part_of(SimpleNamespace(n=17))
+    box = part_of(SimpleNamespace(low=0, high=2, shape=(3,), dtype=np.float32))
+
+    assert {choices.uniform(rng) for _ in range(400)} == set(range(17))
+    drawn = box.uniform(rng)
+    assert (drawn.shape, drawn.dtype) == ((3,), np.float32)
+    assert ((drawn >= 0) & (drawn <= 2)).all()

@@ -529,3 +529,37 @@ def test_what_a_class_adds_to_a_closed_one_is_read():
     assert one.leaf("env.it.jobs").value == [1]
     assert one.leaf("env.it").kind is Kind.OPAQUE
     assert one.tokens == other.tokens
+
+
+# certificate: C-17
+def test_a_chain_of_objects_is_walked_so_far_and_what_lies_deeper_is_said():
+    first = Box()
+    for _ in range(20_000):
+        first = Box(behind=first)
+
+    found = walk({"env": first})
+
+    assert 500 < len(found.tokens) < 5000
+    assert [about for about, _ in found.opaque.values()] == ["depth"]
+    assert "lies too deep" in found.notes[0]
+
+
+def test_what_the_checking_wrapper_of_gymnasium_notes_is_no_state():
+    import gymnasium
+
+    env = gymnasium.wrappers.PassiveEnvChecker(gymnasium.make("CartPole-v1").unwrapped)
+    before = walk({"wrapper": env}).fingerprint()
+    env.checked_step = True
+
+    assert walk({"wrapper": env}).fingerprint() == before
+    env.another = True
+    assert walk({"wrapper": env}).fingerprint() != before
+
+
+def test_arrays_of_the_islands_lie_in_the_arena_of_the_engine():
+    from cleandesk.audit.certificate.walk.readers import mujoco
+
+    names = ("iLD", "iM_colind", "iM", "iacc", "qpos")
+    kind = type("MjData", (), {name: property(lambda _: 0) for name in names})
+
+    assert mujoco._fields(kind)[0] == ("qpos",)

@@ -37,7 +37,7 @@ from cleandesk.audit.certificate.texts import text_of_leaf
 from cleandesk.errors import shown
 from cleandesk.verdict import Status
 
-_NAMED = 3
+_ABSENT = text_of_leaf(None)
 
 
 def judged(seen: Seen) -> Judgement:
@@ -78,7 +78,7 @@ def assembled(
     apart = [each.apart for each in seen.passages]
     declared = seen.declaring.results(seen.paths, apart, seen.leaf)
     leaks, inert = _explained(judgement, explained)
-    leaks = _by_handle(leaks, seen.opaque)
+    leaks = _by_container(_by_handle(leaks, seen.opaque))
     cls, reason = _class(seen, judgement, (leaks, inert), (declared, checks))
     is_failed = judgement.cls is Class.FAIL
     return replace(
@@ -242,6 +242,28 @@ def _by_handle(leaks: tuple[Leak, ...], handles: Sequence[Opaque]) -> tuple[Leak
         handle = replace(first, path=path, before=before, boundaries=tuple(numbers), note=note)
         rest.insert(0, handle)
     return tuple(rest)
+
+
+def _by_container(leaks: tuple[Leak, ...]) -> tuple[Leak, ...]:
+    """Count what came into a container that leaks itself, instead of naming each part of it."""
+    paths = {leak.path for leak in leaks if leak.kind == "leak"}
+    parts = Counter[str]()
+    kept: list[Leak] = []
+    for leak in leaks:
+        above = [path for path in paths if leak.path.startswith((f"{path}.", f"{path}["))]
+        if above and leak.before == _ABSENT:
+            # The outermost holds the others.
+            parts[min(above, key=len)] += 1
+        else:
+            kept.append(leak)
+    return tuple(
+        replace(leak, note="; ".join(filter(None, (leak.note, _below(parts[leak.path])))))
+        for leak in kept
+    )
+
+
+def _below(number: int) -> str:
+    return sentences.PARTS(fields=counted(number, "field")) if number else ""
 
 
 def _frame(seen: Seen, cls: Class, reason: str) -> Certificate:

@@ -16,6 +16,7 @@ from cleandesk.errors import UsageError, shown
 
 EPISODES, STEPS = 5, 750
 _EPISODE_SEEDS = 101
+_FEWEST_TO_REPEAT = 3
 _LONGEST_S = 1_000_000
 PINS = {
     "global-rng": Cause.GLOBAL_RNG,
@@ -33,7 +34,8 @@ class Settings:
         arguments: Keyword arguments of what is built; plain values.
         episodes: Boundaries judged, at least 1; 5, or as many as there are seeds.
         steps: Steps of each trace, at least 1; also the most that an episode has.
-        seeds: Seeds of the judged resets; 1, 2, 3 and so on.
+        seeds: Seeds of the judged resets; 1, 2, 3 and so on, and the first again at the end
+            of three or more.
         episode_seeds: Seeds of the episodes before them; 101, 102 and so on.
         reset: ``seeded``, ``unseeded``, or a mode of the rig's own.
         trace: Whether traces are run; without them STATE-ONLY is the best class.
@@ -111,6 +113,9 @@ class Settings:
     def horizon(self) -> Horizon:
         """Seeds and lengths."""
         seeds = tuple(self.seeds or self._from(1, self.episode_seeds))
+        if not self.seeds and self.count >= _FEWEST_TO_REPEAT and self.episode_seeds == ():
+            # What a rig keeps by seed is met only by a seed that was played before.
+            seeds = (*seeds[:-1], seeds[0])
         before = tuple(self.episode_seeds or self._from(_EPISODE_SEEDS, seeds))
         return Horizon(self.steps, seeds, before, self.trace)
 

@@ -16,6 +16,7 @@ MOST_STEPS = 200
 _ALIAS_STEPS = 20
 _EACH_S = 1.0
 _ORDERED = 4
+_BESIDE_S = 120.0
 """How many seeds are put in order."""
 
 
@@ -142,6 +143,9 @@ def _of_judged(asked: _Asked, basis: Basis, plan: Mapping[str, Any]) -> list[Che
         checks.append(said.not_run("outside", f"it could not be made: {error}"))
     if not basis.has_rows:
         return checks
+    # A second build beside the first may wait for what the first holds, and for ever.
+    ends = time.monotonic() + _BESIDE_S
+    link.ends = ends if link.ends is None else min(ends, link.ends)
     try:
         # The last of all: where the device can't be forked, it is used up by it.
         checks.append(said.process(_thrown_away(link, "process", plan), basis.rows))

@@ -35,6 +35,8 @@ Opener = Callable[["Walker", str, Any], None]
 Expander = Callable[["Walker", str, Any], None]
 _Layout = tuple[tuple[Any, ...], Collection[str], list[tuple[str, str]]]
 _MOST_NOTES = 50
+_LONGEST_PATH = 6_000
+_SHOWN = 100
 
 
 class Memory:
@@ -218,6 +220,10 @@ class Walker:
             if self.nodes > self._budget:
                 self.has_room(path, 1)
                 self.shut(path, "budget", value)
+            elif len(path) > _LONGEST_PATH:
+                # Of a chain of objects all paths together grow with the square of its length.
+                self.note(f"{path[:_SHOWN]}… was not opened: it lies too deep")
+                self.shut(path, "depth", value)
             else:
                 expand(self, path, value)
 
