@@ -48,7 +48,8 @@ class Write:
     """The write that left a value behind.
 
     Attributes:
-        episode: Number of the episode in the sequence, from 1.
+        episode: Number of the episode, from 1, in the shortest history that shows the
+            write; the reset that is judged begins the one after the last.
         step: Number of the step in it, from 1; 0 is the reset itself.
         file: Where the line stands, or empty where compiled code wrote.
         line: Its number, or 0.

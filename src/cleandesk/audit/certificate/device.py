@@ -15,6 +15,7 @@ from cleandesk.audit.certificate.rig import Outcome, Recipe, Rig
 from cleandesk.audit.certificate.rows import Rows
 from cleandesk.audit.certificate.walk import Walk, walk, write
 
+_UNFIT = frozenset({"CD-294", "CD-295", "CD-296"})
 Action = Callable[[int], Any]
 
 
@@ -65,10 +66,13 @@ class Device:
 
         Raises:
             RigRaisedError: It raised.
+            WorldError: CD-294, 295 or 296, what was asked for does not fit the rig.
         """
         try:
             self.rig.build()
         except Exception as error:
+            if getattr(error, "code", "") in _UNFIT:
+                raise
             raise RigRaisedError("build", error) from error
 
     def look(self) -> Walk:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+import numpy as np
 
 from cleandesk.state.canon import ALL_BYTES, decode, encode
 
@@ -52,10 +53,27 @@ class Leaf:
         kind, value, about = decode(data)
         return cls(Kind(kind), value, about)
 
+    def to_parts(self) -> tuple[bytes, bytes]:
+        """Return two parts for the wire: of an array the second is its data as it is.
+
+        Spelled as text a large array would cost many times what it takes to compare it.
+        """
+        held = self.value
+        if type(held) is not np.ndarray or held.dtype.hasobject or held.dtype.names:
+            return self.to_bytes(), b""
+        head = [str(self.kind), held.dtype.str, list(held.shape), self.about]
+        return encode(head), held.tobytes()
+
+    @classmethod
+    def from_parts(cls, head: bytes, data: bytes) -> Leaf:
+        """Read what ``to_parts`` wrote."""
+        said = decode(head)
+        if len(said) == len(("kind", "value", "about")):
+            return cls(Kind(said[0]), said[1], said[2])
+        kind, dtype, shape, about = said
+        # A copy, which may be written to.
+        array = np.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
+        return cls(Kind(kind), array, about)
+
 
 SHORT_BYTES = 48
-
-
-def token_of(data: bytes) -> bytes:
-    """Return what stands for ``data`` on the wire: itself if it is short, or its digest."""
-    return data if len(data) <= SHORT_BYTES else b"#" + hashlib.sha256(data).digest()

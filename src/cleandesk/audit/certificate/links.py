@@ -42,6 +42,9 @@ class DeviceError(Exception):
         self.said = said
 
 
+_LEAVES_AT_ONCE = 10_000
+
+
 class Link:
     """One device, from outside.
 
@@ -94,8 +97,13 @@ class Link:
 
     def leaves(self, which: str, paths: list[str]) -> dict[str, Leaf]:
         """Return the leaves at ``paths`` of a walk that the device keeps."""
-        found = self.call("leaves", {"paths": paths, "which": which}) if paths else []
-        return {path: Leaf.from_bytes(data) for path, data in zip(paths, found, strict=True)}
+        found: dict[str, Leaf] = {}
+        for at in range(0, len(paths), _LEAVES_AT_ONCE):
+            asked = paths[at : at + _LEAVES_AT_ONCE]
+            parts = self.call("leaves", {"paths": asked, "which": which})
+            pairs = zip(asked, parts[::2], parts[1::2], strict=True)
+            found.update({path: Leaf.from_parts(head, data) for path, head, data in pairs})
+        return found
 
     def kill(self) -> None:
         """End the device and all that it started; ending twice is fine."""
@@ -114,6 +122,8 @@ class Link:
         kind, parts = self._receive(name)
         if kind == b"o":
             return decode(parts[0])
+        if kind == b"r":
+            return parts
         failure, code, message, where, do = decode(parts[0])
         if failure == "ours":
             raise remade(code, message, where=where, do=do)

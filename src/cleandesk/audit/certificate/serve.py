@@ -5,7 +5,7 @@ for. Two servers differ in hash seed, global random states and address layout, b
 two forks of one process share all three and would agree falsely.
 
 Requests are frames ``O`` with canon/1 of [operation, values, in a fork?]; answers are
-``o`` with the result or ``X`` with [kind, code, message, where, do].
+``o`` with the result, ``r`` with parts of bytes, or ``X`` with [kind, code, message, where, do].
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ import random
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from cleandesk.audit.certificate.declaring import parts_of, reaches
@@ -86,6 +89,17 @@ def plain_of(recipe: Recipe) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """An answer that goes over the wire as it is.
+
+    Attributes:
+        parts: At most 65,535.
+    """
+
+    parts: list[bytes]
+
+
 class Served:
     """A device and what it keeps for later questions.
 
@@ -122,7 +136,14 @@ def serve_device(channel: Channel, recipe: Recipe) -> None:
         except BaseException as error:  # noqa: BLE001 - a rig may raise anything; it is told apart outside
             channel.send(b"X", encode(_failure(name, error)))
         else:
-            channel.send(b"o", encode(answer, inline_bytes=ALL_BYTES))
+            _answer(channel, answer)
+
+
+def _answer(channel: Channel, answer: Any) -> None:
+    if isinstance(answer, Parts):
+        channel.send(b"r", *answer.parts)
+    else:
+        channel.send(b"o", encode(answer, inline_bytes=ALL_BYTES))
 
 
 def _attempt(channel: Channel, served: Served | None, name: str, values: dict[str, Any]) -> None:
@@ -138,8 +159,7 @@ def _attempt(channel: Channel, served: Served | None, name: str, values: dict[st
         status = 1
         random.setstate(stream)
         try:
-            answer = operation(name)(served, values)
-            channel.send(b"o", encode(answer, inline_bytes=ALL_BYTES))
+            _answer(channel, operation(name)(served, values))
             status = 0
         except ChannelClosedError:
             pass
@@ -164,14 +184,19 @@ def _failure(name: str, error: BaseException) -> list[str]:
         return [RIG, error.stage, _words_of(error.error), "", ""]
     if isinstance(error, CleandeskError):
         return [OURS, error.code, error.message, error.where, error.do]
-    return [RIG, name, text_of(error), "", ""]
+    return [RIG, name, _words_of(error), "", ""]
 
 
 def _words_of(error: BaseException) -> str:
+    """Return what was raised, and the line that did, from its package on."""
     if isinstance(error, CleandeskError):
         # In one line, with what to do and without the class.
         return "; ".join(filter(None, [f"{error.code} {error.message}", error.do]))
-    return text_of(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return text_of(error)
+    place = "/".join(PurePath(frames[-1].filename).parts[-3:])
+    return f"{text_of(error)} ({place}:{frames[-1].lineno})"
 
 
 def _policy_of(rig: Any) -> str:
@@ -247,9 +272,9 @@ def told(walk: Walk | None) -> dict[str, Any] | None:
     }
 
 
-def _leaves(served: Served, values: dict[str, Any]) -> list[bytes]:
+def _leaves(served: Served, values: dict[str, Any]) -> Parts:
     walk = served.walks[values["which"]]
-    return [walk.leaf(path).to_bytes() for path in values["paths"]]
+    return Parts([part for path in values["paths"] for part in walk.leaf(path).to_parts()])
 
 
 def _row(served: Served, values: dict[str, Any]) -> dict[str, Any]:
