@@ -41,7 +41,7 @@ def explained(reference, *, steps=60, episodes=1, trace=True, reset="seeded", li
             history=tuple(sequence.history[: 2 * passage.number - 1]),
             judged={
                 **horizon.judged(passage.number),
-                "state": sequence.states.get(passage.number),
+                **sequence.before.get(passage.number, {}),
             },
             fresh_rows=rows,
             fresh_leaves={path: sides[0] for path, sides in kept.items()},
