@@ -93,6 +93,7 @@ def children():
 def test_devices_of_a_fleet_are_judged_each_by_itself_and_one_that_raises_is_an_error(rigs):
     """C-79."""
     said = []
+    before = children()
     devices = devices_of("counters.py:numbered", 3)
     found = certify_fleet(devices, workers=2, on_progress=said.append, **SMALL)
 
@@ -108,7 +109,8 @@ def test_devices_of_a_fleet_are_judged_each_by_itself_and_one_that_raises_is_an_
     assert found.counts == {"BIT-IDENTICAL": 1, "ERROR": 1, "FAIL": 1}
     assert found.took_s > 0
     assert len(said) == 3
-    assert children() == []
+    # Another test of this process may have left one that lives as long as it does.
+    assert children() == before
 
 
 def test_a_factory_that_takes_no_number_is_given_none(rigs):
@@ -155,12 +157,14 @@ def test_what_cannot_be_imported_or_built_is_a_row(rigs, reference, said):
 
 def test_a_rig_that_never_answers_is_ended_when_its_budget_is_over(rigs):
     """C-45."""
+    before = children()
     (row,) = sweep("counters.py:hangs", budget_s=3, **SMALL).rows
 
     assert row.cls == "ERROR"
     assert row.took_s < 40
     assert "budget" in row.reason
-    assert children() == []
+    # Another test of this process may have left one that lives as long as it does.
+    assert children() == before
 
 
 # certificate: C-28
