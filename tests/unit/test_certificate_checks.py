@@ -17,6 +17,9 @@ from cleandesk.state import decode, encode
 from cleandesk.state.canon import ALL_BYTES
 from cleandesk.verdict import Status
 
+# Each runs in a fork of its own, and there are many.
+pytestmark = pytest.mark.service
+
 RIGS = Path(__file__).with_name("planted_rigs.py")
 PLAN = {"rng": [3, 1], "seed": 5, "steps": 40}
 
