@@ -114,7 +114,12 @@ def _class(
 ) -> tuple[Class, str]:
     declared, checks = beside
     if judgement.cls is Class.FAIL:
-        return Class.FAIL, _why_failed(seen, judgement, fields[0])
+        reason = _why_failed(seen, judgement, fields[0])
+        outside = next((each for each in checks if each.name == "outside"), None)
+        if not fields[0] and outside is not None and outside.status is Status.FAIL:
+            # No object holds it, and something else does.
+            reason += f"; {sentences.SEEN_OUTSIDE(says=outside.says)}"
+        return Class.FAIL, reason
     asked = len(seen.horizon.seeds)
     if len(seen.passages) < asked:
         done = len(seen.passages)

@@ -117,6 +117,7 @@ FAIL_DEVIATION = Sentence(
     "all fields that were read equal those of a fresh build after the reset; the rows differ, "
     "and the final states are {deviation} apart (more than {tolerance})",
 )
+SEEN_OUTSIDE = Sentence("C-44", "outside the rig, {says}")
 FAIL_INFO = Sentence(
     "C-43",
     "the trace differs from that of a fresh build, first in the channel info",
